@@ -1,0 +1,67 @@
+# `make demo` and `make test` are all that a fresh checkout needs. Stamp files make a second set-up cost nothing.
+
+# Used only to find a Python that fits; name one with `make PYTHON=python3.12 setup`.
+BOOTSTRAP := $(firstword $(foreach name,$(PYTHON) python3 python3.12 python3.11 python3.10,$(shell command -v $(name))))
+BIN := .venv/bin
+RUN_STAMP := .venv/.alluvium-run
+DEV_STAMP := .venv/.alluvium-dev
+INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock
+LINTED := alluvium dbt_alluvium spark_udfs scripts tests/python
+
+# The samples and the tests are small: compiling them well costs more than running them.
+demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1
+
+export PYTHON
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke lock clean require-python
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-22s %s\n", $$1, $$2 }'
+
+setup: $(RUN_STAMP) ## environment and jars; the other targets call it
+
+setup-dev: $(DEV_STAMP) ## setup, and what the tests and linters need
+
+demo: $(RUN_STAMP) ## run the main job on the samples
+	@$(BIN)/python -m alluvium.demo
+
+demo-changes: $(RUN_STAMP) ## land a later batch of files and run it again
+	@$(BIN)/python -m alluvium.demo changes
+
+test: $(DEV_STAMP) ## the tests, without the slow suites
+	@$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-all: $(DEV_STAMP) ## the tests, slow suites too
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(DEV_STAMP) ## ruff, mypy, sqlfluff
+	$(BIN)/ruff check $(LINTED)
+	$(BIN)/ruff format --check $(LINTED)
+	$(BIN)/mypy $(LINTED)
+	$(BIN)/sqlfluff lint models
+
+bench-smoke: $(RUN_STAMP) ## 1 M envelopes, 1 % changes, nothing new; beside plain PySpark
+	@$(BIN)/python -m benchmarks.smoke
+
+lock: ## write the .lock files anew from the .in files (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv: 'pipx install uv', then run it again." >&2; exit 1; }
+	for name in requirements requirements-dev scripts/requirements-build scripts/requirements-uv; do \
+	  uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate \
+	    --custom-compile-command "make lock" $$name.in -o $$name.lock || exit 1; \
+	done
+
+clean: ## remove what runs have made: tables, metastore, dbt's target and logs; the environment stays
+	rm -rf .alluvium target logs dbt_packages spark-warehouse metastore_db derby.log
+
+# The environment's own Python is a prerequisite: gone, or a link to a Python that is gone, it is made again.
+$(RUN_STAMP): requirements.lock $(INPUTS) $(BIN)/python | require-python
+	@$(BOOTSTRAP) scripts/setup.py
+
+$(DEV_STAMP): requirements-dev.lock $(INPUTS) $(BIN)/python | require-python
+	@$(BOOTSTRAP) scripts/setup.py --dev
+
+$(BIN)/python: ;
+
+require-python:
+	@test -n "$(BOOTSTRAP)" || { echo "setup: no Python found: install Python 3.10 to 3.12 \
+	('sudo apt-get install python3' on Debian and Ubuntu, 'brew install python@3.12' on macOS)." >&2; exit 1; }

@@ -1,0 +1,7 @@
+"""Alluvium: change files in, exact Delta tables out. Set-up, session and command line of the dbt project."""
+
+from __future__ import annotations
+
+
+class AlluviumError(Exception):
+    """A condition that the user can mend. The message is one sentence that says what to do."""

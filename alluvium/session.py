@@ -1,0 +1,139 @@
+"""The one Spark session of a process, made from the settings of a dbt profile."""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alluvium import AlluviumError, jars, java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOGGING = Path(__file__).with_name("log4j2.properties")
+WAREHOUSE = "spark.sql.warehouse.dir"
+METASTORE = "spark.hadoop.javax.jdo.option.ConnectionURL"
+CLASS_PATH = "spark.driver.extraClassPath"
+JVM_OPTIONS = "spark.driver.extraJavaOptions"
+DERBY = re.compile(r"^(jdbc:derby:(?:;databaseName=)?)([^;]+)(.*)$")
+
+
+def get_or_create(parameters: Mapping[str, str], project_directory: Path | None = None) -> SparkSession:
+    """The Spark session of this process: the running one, else one made from `parameters`.
+
+    Args:
+        parameters: Spark settings, as in a profile's ``server_side_parameters``.
+        project_directory: what relative paths in `parameters` start from; the working directory when None.
+
+    Raises:
+        AlluviumError: no Java, no jars, or another process uses the metastore.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    running = SparkContext._active_spark_context is not None
+    if not running:
+        os.environ.update(environment())
+    builder = SparkSession.builder.enableHiveSupport()
+    if not running:
+        directory = (project_directory or Path.cwd()).resolve()
+        settings = absolute(parameters, directory)
+        refuse_second_process(settings.get(METASTORE, ""))
+        for key, value in with_runtime(settings, jars.class_path(), java.use(), jars.cache_directory()).items():
+            builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    if not running:
+        atexit.register(stop, spark)
+    importlib.import_module("spark_udfs").register(spark)
+    return spark
+
+
+def environment() -> dict[str, str]:
+    """Variables that keep Spark inside this environment, also when it is not activated.
+
+    Without the first two the workers that run Python functions start whatever ``python3`` is on the path.
+    """
+    import pyspark
+
+    return {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+    }
+
+
+def absolute(parameters: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """`parameters` with the warehouse and a Derby metastore located below `directory` where they are relative."""
+    settings = {key: str(value) for key, value in parameters.items()}
+    warehouse = settings.get(WAREHOUSE)
+    if warehouse and ":" not in warehouse:
+        settings[WAREHOUSE] = str(directory / warehouse)
+    database = DERBY.match(settings.get(METASTORE, ""))
+    if database:
+        settings[METASTORE] = f"{database[1]}{directory / database[2]}{database[3]}"
+    return settings
+
+
+def with_runtime(settings: Mapping[str, str], files: list[Path], runtime: java.Java, cache: Path) -> dict[str, str]:
+    """`settings` with what depends on the machine: class path, logging, Derby's log, certificates."""
+    result = dict(settings)
+    # The class path, not spark.jars: the threads of a hosted Thrift server see nothing else (Spark 3.5.7).
+    result[CLASS_PATH] = os.pathsep.join([*map(str, files), *filter(None, [settings.get(CLASS_PATH)])])
+    options = [f"-Dlog4j2.configurationFile=file:{LOGGING}", *java.options(runtime, cache)]
+    database = DERBY.match(settings.get(METASTORE, ""))
+    if database:
+        home = Path(database[2]).parent
+        home.mkdir(parents=True, exist_ok=True)
+        options.append(f"-Dderby.stream.error.file={home / 'derby.log'}")  # else derby.log in the working directory
+    result[JVM_OPTIONS] = " ".join([*map(quoted, options), *filter(None, [settings.get(JVM_OPTIONS)])])
+    return result
+
+
+def quoted(option: str) -> str:
+    """A JVM option as Spark's launcher splits it."""
+    return f'"{option}"' if " " in option else option
+
+
+def refuse_second_process(url: str) -> None:
+    """Say in one sentence what Derby says in 300 lines: one process at a time can use its database.
+
+    Raises:
+        AlluviumError: a living process has the database open.
+    """
+    database = DERBY.match(url)
+    lock = Path(database[2], "dbex.lck") if database else None
+    if lock is None or not lock.exists():
+        return
+    import fcntl
+
+    with lock.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise AlluviumError(
+                f"Another process uses {lock.parent}: wait until it has ended, or set ALLUVIUM_HOME to another "
+                "directory for this run."
+            ) from None
+
+
+def stop(spark: SparkSession) -> None:
+    """End the session and wait for its JVM, so that the next process finds the metastore closed."""
+    gateway = spark.sparkContext._gateway
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    if spark.sparkContext._jsc is not None:  # else somebody stopped it before
+        spark.stop()
+    if gateway:
+        gateway.shutdown()  # from here on Py4J does not try to tell a JVM that has gone what Python has released
+    if process and process.stdin:
+        process.stdin.close()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()

@@ -1,0 +1,74 @@
+"""A dbt plugin: plain `dbt build` finds a Spark session that has Delta's jars, a Java and the project's functions.
+
+dbt imports every installed module whose name begins with ``dbt_`` and initializes its `plugins`. dbt-spark's session
+method then takes over the session that this one made. It keeps quiet in projects that have nothing to do with Alluvium:
+the root project has to be Alluvium or to have it as an installed package (``dbt deps``), with a profile of type `spark`
+and method `session`. `dbt parse`, `ls`, `deps`, `clean` and `debug` start no JVM through it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dbt.flags import get_flags
+from dbt.plugins.manager import dbtPlugin
+
+PROJECT = "alluvium"
+# Values of dbt's WHICH flag whose command talks to the database; "generate" is `dbt docs generate`.
+COMMANDS = frozenset(
+    {
+        "build",
+        "clone",
+        "compile",
+        "freshness",
+        "generate",
+        "retry",
+        "run",
+        "run-operation",
+        "seed",
+        "show",
+        "snapshot",
+        "test",
+    }
+)
+
+
+class AlluviumPlugin(dbtPlugin):
+    """Makes the Spark session before dbt opens its first connection."""
+
+    def initialize(self) -> None:
+        """Called by dbt once a run, after it has read the project and before it parses the models."""
+        flags = get_flags()
+        directory = Path(flags.PROJECT_DIR).resolve()
+        if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
+            return
+        parameters = session_parameters(flags)
+        if parameters is not None:
+            from alluvium import session
+
+            session.get_or_create(parameters, directory)
+
+
+def concerns(project_name: str, directory: Path) -> bool:
+    """Whether the root project is Alluvium or has it as an installed package."""
+    if project_name == PROJECT:
+        return True
+    from dbt.config.project import load_raw_project
+
+    packages = load_raw_project(str(directory)).get("packages-install-path") or "dbt_packages"
+    return (directory / packages / PROJECT / "dbt_project.yml").is_file()
+
+
+def session_parameters(flags: Any) -> dict[str, str] | None:  # noqa: ANN401 dbt's flags have no static type
+    """The Spark settings of the profile and target that dbt will use, None when it is not a Spark session."""
+    from dbt.config.runtime import load_profile
+
+    profile = load_profile(str(flags.PROJECT_DIR), flags.VARS, flags.PROFILE, flags.TARGET, None)
+    credentials = profile.credentials
+    if credentials.type != "spark" or getattr(credentials, "method", None) != "session":
+        return None
+    return dict(credentials.server_side_parameters)
+
+
+plugins = [AlluviumPlugin]

@@ -1,0 +1,18 @@
+{#
+    Every refusal of this project reads alike: who refuses, what was given, what is allowed.
+    It is raised while the model compiles, before any of its SQL runs.
+#}
+{% macro raise_invalid(caller_name, argument, given, allowed) %}
+    {{ exceptions.raise_compiler_error(
+        caller_name ~ ": " ~ argument ~ " is " ~ (given | tojson if given is not none else "not given")
+        ~ "; allowed: " ~ (allowed | join(", ") if allowed is sequence and allowed is not string else allowed) ~ "."
+    ) }}
+{% endmacro %}
+
+
+{% macro require_one_of(caller_name, argument, given, allowed) %}
+    {%- if given not in allowed -%}
+        {% do alluvium.raise_invalid(caller_name, argument, given, allowed) %}
+    {%- endif -%}
+    {{ return(given) }}
+{% endmacro %}

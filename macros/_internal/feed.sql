@@ -1,0 +1,138 @@
+{#
+    What a feed is, said once in its source's YAML (`meta.cdc` of the source and of the table), with the
+    defaults of Debezium filled in and every value checked.
+#}
+{% macro feed_defaults() %}
+    {{ return({
+        "connector": none,
+        "shape": none,
+        "layout": "confluent",
+        "store_envelope": false,
+        "key": none,
+        "time_precision_mode": "adaptive",
+        "decimal_handling_mode": "precise",
+        "decimal_format": "base64",
+        "binary_handling_mode": "bytes",
+        "bigint_unsigned_handling_mode": "long",
+        "add_fields_prefix": "__",
+        "unknown_columns": "quarantine",
+        "quarantine": {},
+    }) }}
+{% endmacro %}
+
+
+{% macro feed_allowed_values() %}
+    {{ return({
+        "connector": ["postgresql", "mysql", "mariadb"],
+        "shape": ["envelope", "flattened"],
+        "layout": ["confluent", "lenses"],
+        "store_envelope": [true, false],
+        "time_precision_mode": [
+            "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
+        ],
+        "decimal_handling_mode": ["precise", "double", "string"],
+        "decimal_format": ["base64", "numeric"],
+        "binary_handling_mode": ["bytes", "base64", "base64-url-safe", "hex"],
+        "bigint_unsigned_handling_mode": ["long", "precise"],
+        "unknown_columns": ["quarantine", "ignore"],
+    }) }}
+{% endmacro %}
+
+
+{% macro feed_of_source(caller_name, node) %}
+    {%- set feed = alluvium.feed_defaults() -%}
+    {%- set subject = caller_name ~ ": source " ~ node.source_name ~ "." ~ node.name -%}
+    {%- for meta in [node.source_meta or {}, node.meta or {}, (node.config or {}).get("meta") or {}] -%}
+        {%- for option, value in (meta.get("cdc") or {}).items() -%}
+            {%- if option not in feed -%}
+                {% do alluvium.raise_invalid(subject, "meta.cdc option", option, feed.keys() | list) %}
+            {%- endif -%}
+            {%- do feed.update({option: value}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for option, allowed in alluvium.feed_allowed_values().items() -%}
+        {% do alluvium.require_one_of(subject, "meta.cdc." ~ option, feed[option], allowed) %}
+    {%- endfor -%}
+    {%- do feed.update({
+        "name": node.source_name ~ "." ~ node.name,
+        "format": alluvium.external_format(subject, node.external),
+        "columns": alluvium.feed_columns(subject, node),
+        "relation": api.Relation.create(database=node.database, schema=node.schema, identifier=node.identifier),
+    }) -%}
+    {%- do alluvium.require_key(subject, feed) -%}
+    {{ return(feed) }}
+{% endmacro %}
+
+
+{% macro feed_columns(subject, node) %}
+    {%- set columns = [] -%}
+    {%- for column in (node.columns or {}).values() -%}
+        {%- if not column.data_type -%}
+            {% do alluvium.raise_invalid(subject, "data_type of column " ~ column.name, none, "a Spark SQL type") %}
+        {%- endif -%}
+        {%- set cdc = (column.meta or {}).get("cdc") or ((column.config or {}).get("meta") or {}).get("cdc") or {} -%}
+        {%- for option in cdc if option not in ["semantic_type", "nullable", "default", "unsigned"] -%}
+            {% do alluvium.raise_invalid(
+                subject, "meta.cdc option of column " ~ column.name, option, ["semantic_type", "nullable", "default", "unsigned"]
+            ) %}
+        {%- endfor -%}
+        {%- do columns.append({"name": column.name, "data_type": column.data_type | lower | replace(" ", ""), "cdc": cdc}) -%}
+    {%- endfor -%}
+    {%- if not columns -%}
+        {% do alluvium.raise_invalid(subject, "columns", none, "the table's columns with their data_type") %}
+    {%- endif -%}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{% macro require_key(subject, feed) %}
+    {%- set names = feed.columns | map(attribute="name") | list -%}
+    {%- if feed.key is none or feed.key is string -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.key", feed.key, "a list of columns ([] for a table without a key)") %}
+    {%- endif -%}
+    {%- for column in feed.key -%}
+        {% do alluvium.require_one_of(subject, "meta.cdc.key", column, names) %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    The feed behind a relation: of the source itself, or of the source that a model's change log is read from.
+    `graph` is filled only at execution; a caller_name returns its placeholder before it asks.
+#}
+{% macro feed_of_relation(caller_name, relation) %}
+    {%- for node in graph.sources.values() -%}
+        {%- if node.schema == relation.schema and node.identifier == relation.identifier -%}
+            {{ return(alluvium.feed_of_source(caller_name, node)) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" -%}
+        {%- if node.schema == relation.schema and node.alias == relation.identifier -%}
+            {{ return(alluvium.feed_of_node(caller_name, node)) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {% do alluvium.raise_invalid(caller_name, "relation", relation | string, "a source with meta.cdc, or a model built from one") %}
+{% endmacro %}
+
+
+{% macro feed_of_node(caller_name, node) %}
+    {%- for parent in node.depends_on.nodes -%}
+        {%- if parent in graph.sources and graph.sources[parent].external -%}
+            {{ return(alluvium.feed_of_source(caller_name, graph.sources[parent])) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for parent in node.depends_on.nodes if parent in graph.nodes -%}
+        {{ return(alluvium.feed_of_node(caller_name, graph.nodes[parent])) }}
+    {%- endfor -%}
+    {% do alluvium.raise_invalid(caller_name, "model " ~ node.name, "not built from a source", "a model that reads a source with meta.cdc") %}
+{% endmacro %}
+
+
+{# Comma-separated column names, quoted, optionally with a prefix such as `target.`. #}
+{% macro column_list(names, prefix="") -%}
+    {%- set quoted = [] -%}
+    {%- for name in names -%}
+        {%- do quoted.append(prefix ~ alluvium.quoted_identifier(name)) -%}
+    {%- endfor -%}
+    {{ return(quoted) }}
+{%- endmacro %}

@@ -1,0 +1,107 @@
+{#
+    The ledger says which files each change log holds. It is an index, not the truth: the log is. What the ledger
+    lacks after a kill is derived again from the log's newest batches (record_files), and what it has too much
+    after a restored log is taken out, so the two cannot drift apart for longer than one run.
+#}
+{% macro file_ledger() %}
+    {{ return(api.Relation.create(schema=var("alluvium_ledger_schema", target.schema), identifier="cdc_file_ledger")) }}
+{% endmacro %}
+
+
+{% macro create_file_ledger() %}
+    {%- if execute and flags.WHICH in ["build", "run", "test", "retry"] -%}
+        {%- set ledger = alluvium.file_ledger() -%}
+        {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
+        {%- do run_query(alluvium.create_file_ledger_sql(ledger)) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro create_file_ledger_sql(ledger) -%}
+    create table if not exists {{ ledger }} (
+        change_log string comment 'relation of the change log',
+        file_path string,
+        file_length bigint,
+        file_modified_at timestamp,
+        batch bigint comment 'batch of the change log that holds the file',
+        line_count bigint,
+        change_count bigint,
+        rejected_count bigint,
+        control_count bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
+        recorded_at timestamp
+    )
+    using delta
+    partitioned by (change_log)
+    tblproperties ('delta.autoOptimize.autoCompact' = 'true')
+{%- endmacro %}
+
+
+{#
+    Brings the ledger level with a change log, and returns the number of the log's newest batch. Costs two
+    metadata queries when they are level. Called when a change log compiles for a run, and after it was written.
+#}
+{% macro record_files(change_log) %}
+    {%- set ledger = alluvium.file_ledger() -%}
+    {%- set ledger_batch = alluvium.newest_ledger_batch(change_log) -%}
+    {%- set log_batch = alluvium.newest_batch(change_log) -%}
+    {%- if log_batch < ledger_batch -%}
+        {%- do run_query(
+            "delete from " ~ ledger ~ " where change_log = '" ~ change_log.render() ~ "' and batch > " ~ log_batch
+        ) -%}
+    {%- elif log_batch > ledger_batch -%}
+        {%- do run_query(alluvium.record_files_sql(ledger, change_log, ledger_batch)) -%}
+    {%- endif -%}
+    {{ return(log_batch) }}
+{% endmacro %}
+
+
+{% macro newest_ledger_batch(change_log) %}
+    {%- set rows = alluvium.query_rows(
+        "select max(batch) as batch from " ~ alluvium.file_ledger() ~ " where change_log = '" ~ change_log.render() ~ "'"
+    ) -%}
+    {{ return((rows[0].batch if rows else none) or 0) }}
+{% endmacro %}
+
+
+{# Delta answers this from the statistics in its transaction log: the change log is append-only. #}
+{% macro newest_batch(change_log) %}
+    {%- set rows = alluvium.query_rows("select max(_cdc_batch) as batch from " ~ change_log) -%}
+    {{ return((rows[0].batch if rows else none) or 0) }}
+{% endmacro %}
+
+
+{% macro record_files_sql(ledger, change_log, after_batch) -%}
+    insert into {{ ledger }}
+    select
+        '{{ change_log.render() }}' as change_log,
+        _cdc_file_path as file_path,
+        _cdc_file_length as file_length,
+        max(_cdc_file_modified_at) as file_modified_at,
+        _cdc_batch as batch,
+        count_if(_cdc_kind <> 'empty_file') as line_count,
+        count_if(_cdc_kind in ('change', 'truncate')) as change_count,
+        count_if(_cdc_kind = 'rejected') as rejected_count,
+        count_if(_cdc_kind not in ('change', 'truncate', 'rejected', 'empty_file')) as control_count,
+        current_timestamp() as recorded_at
+    from {{ change_log }}
+    where _cdc_batch > {{ after_batch }}
+    group by _cdc_file_path, _cdc_file_length, _cdc_batch
+{%- endmacro %}
+
+
+{# A change log that is built anew holds no file yet; its batches go on counting, so that what reads it sees news. #}
+{% macro forget_files(change_log) %}
+    {%- set ledger_batch = alluvium.newest_ledger_batch(change_log) -%}
+    {%- if ledger_batch -%}
+        {%- do run_query("delete from " ~ alluvium.file_ledger() ~ " where change_log = '" ~ change_log.render() ~ "'") -%}
+    {%- endif -%}
+    {{ return(ledger_batch) }}
+{% endmacro %}
+
+
+{# The post-hook of a change log. #}
+{% macro record_applied_files() %}
+    {%- if execute -%}
+        {%- do alluvium.record_files(this) -%}
+    {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,181 @@
+{#
+    The change log of one Debezium feed: one row per line or record of its files, envelope or flattened
+    (ExtractNewRecordState), JSON with or without schema, Avro, Parquet. Typed columns of the row image first,
+    then `_cdc_*`: operation, kind, position, lineage. What cannot be decoded stays as a row of kind `rejected`
+    with a reason code, its text and its lineage; nothing is dropped.
+    The whole body of a stg_ model: {{ decode_debezium(source('shop', 'orders')) }}
+#}
+{% macro decode_debezium(source_relation) %}
+    {#- Sources and their YAML are known only at execution; parsing needs the reference alone. -#}
+    {%- if not execute -%}
+        {{ return("select 1 as not_compiled") }}
+    {%- endif -%}
+    {%- set feed = alluvium.feed_of_relation("decode_debezium", source_relation) -%}
+    {%- do alluvium.require_one_of("decode_debezium: source " ~ feed.name, "meta.cdc.connector", feed.connector, ["postgresql", "mysql", "mariadb"]) -%}
+    {{ return(adapter.dispatch("decode_debezium", "alluvium")(feed, alluvium.next_batch(feed))) }}
+{% endmacro %}
+
+
+{% macro default__decode_debezium(feed, batch) -%}
+{%- if batch.runs is not none and not batch.runs and batch.after is not none -%}
+-- Every listed file is in the log.
+select *
+from {{ this }}
+where false
+{%- else -%}
+{{ alluvium.decode_records_sql(feed, batch) }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{% macro decode_records_sql(feed, batch) -%}
+with
+-- One row per line or record of the files to read.
+records as (
+    {{ alluvium.bronze_records(feed, batch.runs) | indent(4) }}
+),
+
+-- The line as JSON. The brackets make anything but exactly one value on the line visible.
+parsed as (
+    select
+        *,
+        from_json(concat('[', value, ']'), 'array<{{ alluvium.record_type(feed) }}>') as lines
+    from records
+),
+
+-- What the record says of itself, whatever its shape.
+{% if feed.shape == "envelope" -%}
+{{ alluvium.recognise_envelope(feed) }}
+{%- else -%}
+{{ alluvium.recognise_flattened(feed) }}
+{%- endif %},
+
+-- Each column's text in the row image.
+texts as (
+    select
+        *,
+        {%- for column in feed.columns %}
+        {{ alluvium.column_text(column, feed) }} as {{ alluvium.text_of(column.name) }}{{ "," if not loop.last }}
+        {%- endfor %}
+    from recognised
+),
+
+-- Each column's value.
+typed as (
+    select
+        *,
+        {%- for column in feed.columns %}
+        {{ alluvium.decode_value(column, feed, alluvium.text_of(column.name)) }} as {{ alluvium.value_of(column.name) }}{{ "," if not loop.last }}
+        {%- endfor %}
+    from texts
+),
+
+-- The verdict on each row.
+judged as (
+    select
+        *,
+        {{ alluvium.reject_reason(feed) | indent(8) }} as reject_reason
+    from typed
+),
+
+numbered as (
+    select
+        *,
+        {{ alluvium.line_number(feed, batch.runs) }} as line
+    from judged
+)
+
+select
+    {%- for column in feed.columns %}
+    {{ alluvium.value_of(column.name) }} as {{ alluvium.quoted_identifier(column.name) }},
+    {%- endfor %}
+    if(kind in ('change', 'truncate', 'message'), op, null) as _cdc_op,
+    if(reject_reason is null, kind, 'rejected') as _cdc_kind,
+    {{ alluvium.cdc_position(feed) | indent(4) }} as _cdc_position,
+    source_ts as _cdc_source_ts,
+    snapshot as _cdc_snapshot,
+    transaction_id as _cdc_transaction_id,
+    transaction_order as _cdc_transaction_order,
+    split_part(reject_reason, ': ', 1) as _cdc_reject_reason,
+    nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '') as _cdc_reject_detail,
+    if(reject_reason is not null, value, null) as _cdc_raw,
+    kafka_partition as _cdc_kafka_partition,
+    kafka_offset as _cdc_kafka_offset,
+    file_offset as _cdc_file_offset,
+    file_path as _cdc_file_path,
+    file_length as _cdc_file_length,
+    file_modified_at as _cdc_file_modified_at,
+    line as _cdc_line,
+    cast({{ batch.number }} as bigint) as _cdc_batch
+from numbered
+{%- if batch.after is not none %}
+-- Read with the log that it is appended to: a file that another run has just appended is not appended again, and
+-- Delta stops the later of two runs that append at once.
+where not exists (
+    select 1
+    from {{ this }} as logged
+    where
+        logged._cdc_batch > {{ batch.after }}
+        and logged._cdc_file_path = numbered.file_path
+        and logged._cdc_file_length = numbered.file_length
+)
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    The number of the batch that this run appends and the runs of files that it reads (none: every file).
+    The ledger is brought level first; only a run does that, a mere `dbt compile` reads and changes nothing.
+#}
+{% macro next_batch(feed) %}
+    {%- if flags.WHICH not in ["build", "run", "retry"] -%}
+        {{ return({"number": 1, "after": none, "runs": none}) }}
+    {%- elif is_incremental() -%}
+        {%- set newest = alluvium.record_files(this) -%}
+        {%- set runs = alluvium.new_files(feed, this) -%}
+        {%- do alluvium.log_new_files(feed, runs) -%}
+        {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
+    {%- endif -%}
+    {%- set newest = alluvium.forget_files(this) -%}
+    {%- set runs = alluvium.new_files(feed, none) -%}
+    {%- do alluvium.log_new_files(feed, runs) -%}
+    {{ return({"number": newest + 1, "after": none, "runs": none if runs else runs}) }}
+{% endmacro %}
+
+
+{% macro log_new_files(feed, runs) %}
+    {%- set files = runs | sum(attribute="file_count") -%}
+    {%- if files -%}
+        {%- do log(feed.name ~ ": " ~ files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes", info=true) -%}
+    {%- else -%}
+        {%- do log(feed.name ~ ": no new files", info=true) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    Exact line numbers whatever Spark made of the file: the block's start and the row's place in its task increase
+    along a file, also when it is split (checked with 300 kB splits on 3.5.7). Records of containers carry theirs.
+#}
+{% macro line_number(feed, runs) -%}
+    {%- if feed.format == "json" -%}
+        row_number() over (partition by file_path, file_length order by file_block_start, record_order)
+    {%- else -%}
+        record_order
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    Names of a column's text and value between the steps: apart from each other and from the record's own fields,
+    whatever the source calls its columns. Columns of their own, not fields of a struct: Spark 3.5 inlines what
+    makes a struct's fields into every use of them (CollapseProject), and the plan explodes.
+#}
+{% macro text_of(name) %}
+    {{ return(alluvium.quoted_identifier("text__" ~ name)) }}
+{% endmacro %}
+
+
+{% macro value_of(name) %}
+    {{ return(alluvium.quoted_identifier("value__" ~ name)) }}
+{% endmacro %}

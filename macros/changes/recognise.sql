@@ -1,0 +1,168 @@
+{#
+    The envelope's fields and the record's kind. A record is known by its shape, never by its topic: heartbeats,
+    transaction markers, schema changes, logical messages and tombstones may lie among the row changes.
+#}
+{% macro recognise_envelope(feed) -%}
+{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
+unwrapped as (
+    select
+        *,
+        {%- for field in ["op", "before", "after", "source", "transaction", "ts_ms", "status", "id", "ddl", "databaseName"] %}
+        coalesce({{ record }}.payload.{{ field }}, {{ record }}.{{ field }}) as record_{{ field }},
+        {%- endfor %}
+        coalesce(
+            semantic_types,
+            {{ alluvium.semantic_types_of_fields("filter(" ~ record ~ ".schema.fields, field -> field.field = 'after')[0].fields") | indent(4) }}
+        ) as record_semantic_types
+    from parsed
+),
+
+recognised as (
+    select
+        value,
+        read_error,
+        lines is null or size(lines) <> 1 or lines[0] is null as malformed,
+        file_path,
+        file_length,
+        file_modified_at,
+        file_block_start,
+        record_order,
+        {{ alluvium.delivery_columns(feed) | indent(8) }},
+        record_semantic_types as semantic_types,
+        record_op as op,
+        if(record_op = 'd', record_before, record_after) as row_image,
+        {{ alluvium.record_kind(
+            feed,
+            "case"
+            ~ "\n                when record_op in ('c', 'u', 'd', 'r') then 'change'"
+            ~ "\n                when record_op = 't' then 'truncate'"
+            ~ "\n                when record_op = 'm' then 'message'"
+            ~ "\n                when record_op is not null then 'rejected'"
+            ~ "\n                when record_status in ('BEGIN', 'END') and record_id is not null then 'transaction'"
+            ~ "\n                when record_ddl is not null or record_databaseName is not null then 'schema_change'"
+            ~ "\n                when record_ts_ms is not null and record_source is null and record_after is null and record_before is null then 'heartbeat'"
+            ~ "\n                else 'rejected'"
+            ~ "\n            end"
+        ) }} as kind,
+        coalesce(timestamp_micros(record_source.ts_us), timestamp_millis(record_source.ts_ms)) as source_ts,
+        record_source.snapshot as snapshot,
+        coalesce(record_source.gtid, cast(record_source.txId as string), record_transaction.id) as transaction_id,
+        record_transaction.total_order as transaction_order,
+        record_source.sequence as source_sequence,
+        record_source.lsn as source_lsn,
+        record_source.file as source_file,
+        record_source.pos as source_pos,
+        record_source.row as source_row
+    from unwrapped
+)
+{%- endmacro %}
+
+
+{#
+    ExtractNewRecordState leaves the row and, under `add_fields_prefix`, what `add.fields` asked for. A logical
+    message passes through it unflattened; transaction markers and heartbeats are not rows at all.
+#}
+{% macro recognise_flattened(feed) -%}
+{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
+{%- set prefix = feed.add_fields_prefix -%}
+unwrapped as (
+    select
+        *,
+        startswith({{ record }}['schema'], '{"type":') and map_contains_key({{ record }}, 'payload') as has_schema
+    from parsed
+),
+
+rows as (
+    select
+        *,
+        if(has_schema, from_json({{ record }}['payload'], 'map<string,string>'), {{ record }}) as fields,
+        if(
+            has_schema,
+            {{ alluvium.semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium.schema_fields_type() ~ ">').fields") | indent(4) }},
+            semantic_types
+        ) as record_semantic_types
+    from unwrapped
+),
+
+operations as (
+    select
+        *,
+        case
+            when fields['{{ prefix }}deleted'] = 'true' then 'd'
+            else coalesce(fields['{{ prefix }}op'], 'u')
+        end as record_op
+    from rows
+),
+
+recognised as (
+    select
+        value,
+        read_error,
+        lines is null or size(lines) <> 1 or lines[0] is null as malformed,
+        file_path,
+        file_length,
+        file_modified_at,
+        file_block_start,
+        record_order,
+        {{ alluvium.delivery_columns(feed) | indent(8) }},
+        record_semantic_types as semantic_types,
+        record_op as op,
+        fields as row_image,
+        {{ alluvium.record_kind(
+            feed,
+            "case"
+            ~ "\n                when fields['op'] = 'm' and map_contains_key(fields, 'message') then 'message'"
+            ~ "\n                when fields['status'] in ('BEGIN', 'END') and map_contains_key(fields, 'event_count') then 'transaction'"
+            ~ "\n                when map_contains_key(fields, 'ddl') and map_contains_key(fields, 'tableChanges') then 'schema_change'"
+            ~ "\n                when map_keys(fields) = array('ts_ms') then 'heartbeat'"
+            ~ "\n                when record_op in ('c', 'u', 'd', 'r') then 'change'"
+            ~ "\n                when record_op = 't' then 'truncate'"
+            ~ "\n                else 'rejected'"
+            ~ "\n            end"
+        ) }} as kind,
+        timestamp_millis(try_cast(coalesce(fields['{{ prefix }}source_ts_ms'], fields['{{ prefix }}ts_ms']) as bigint)) as source_ts,
+        coalesce(fields['{{ prefix }}source_snapshot'], fields['{{ prefix }}snapshot']) as snapshot,
+        coalesce(fields['{{ prefix }}transaction_id'], fields['{{ prefix }}source_txId'], fields['{{ prefix }}txId']) as transaction_id,
+        try_cast(fields['{{ prefix }}transaction_total_order'] as bigint) as transaction_order,
+        coalesce(fields['{{ prefix }}source_sequence'], fields['{{ prefix }}sequence']) as source_sequence,
+        try_cast(coalesce(fields['{{ prefix }}source_lsn'], fields['{{ prefix }}lsn']) as bigint) as source_lsn,
+        coalesce(fields['{{ prefix }}source_file'], fields['{{ prefix }}file']) as source_file,
+        try_cast(coalesce(fields['{{ prefix }}source_pos'], fields['{{ prefix }}pos']) as bigint) as source_pos,
+        try_cast(coalesce(fields['{{ prefix }}source_row'], fields['{{ prefix }}row']) as bigint) as source_row
+    from operations
+)
+{%- endmacro %}
+
+
+{# What the line is before it is looked into; `of_record` tells the kinds of a readable record apart. #}
+{% macro record_kind(feed, of_record) -%}
+    case
+            when read_error is not null then 'rejected'
+            when value is null then 'empty_file'
+            when trim(value) = '' then 'blank'
+            when trim(value) = 'null' then 'tombstone'
+            {%- if feed.store_envelope %}
+            when lines[0].metadata is not null and lines[0].value is null and get_json_object(value, '$.value') is null then 'tombstone'
+            {%- endif %}
+            when lines is null or size(lines) <> 1 or lines[0] is null then 'rejected'
+            else {{ of_record }}
+        end
+{%- endmacro %}
+
+
+{#
+    Where the record was delivered: the Kafka partition and offset if the store envelope has them, and what the
+    object's name says (Confluent: topic+partition+FIRST offset; Lenses: topic(partition_LAST offset)).
+#}
+{% macro delivery_columns(feed) -%}
+    {%- set partition, offset = ("'[+]([0-9]+)[+]([0-9]+)[.][^/]*$', 1", "'[+]([0-9]+)[+]([0-9]+)[.][^/]*$', 2")
+        if feed.layout == "confluent" else ("'[(]([0-9]+)_([0-9]+)[)][.][^/]*$', 1", "'[(]([0-9]+)_([0-9]+)[)][.][^/]*$', 2") -%}
+    {%- if feed.store_envelope -%}
+coalesce(lines[0].metadata.partition, try_cast(regexp_extract(file_path, {{ partition }}) as int)) as kafka_partition,
+lines[0].metadata.offset as kafka_offset,
+    {%- else -%}
+try_cast(regexp_extract(file_path, {{ partition }}) as int) as kafka_partition,
+cast(null as bigint) as kafka_offset,
+    {%- endif %}
+try_cast(regexp_extract(file_path, {{ offset }}) as bigint) as file_offset
+{%- endmacro %}

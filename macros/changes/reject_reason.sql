@@ -1,0 +1,98 @@
+{#
+    Why a row is rejected, as `code` or `code: detail`; NULL where it is not. The first reason that holds is given.
+#}
+{% macro reject_reason(feed) -%}
+    case
+        when read_error like 'invalid_utf8%' then concat('invalid_utf8: ', coalesce(nullif(substring(read_error, 15), ''), ''))
+        when read_error is not null then concat('unreadable_file: ', read_error)
+        {%- if feed.format == "json" %}
+        {#- Spark's JSON reader puts U+FFFD for bytes that are not UTF-8 and says nothing. #}
+        when value is not null and value <> decode(cast(value as binary), 'UTF-8') then 'invalid_utf8'
+        {%- endif %}
+        when kind = 'rejected' and malformed then 'malformed_json'
+        when kind = 'rejected' and op is not null then concat('unknown_op: ', op)
+        when kind = 'rejected' then 'unknown_shape'
+        when kind in ('change', 'truncate') and not {{ alluvium.has_source_position(feed) }} then 'missing_position'
+        {%- if feed.key %}
+        when kind = 'change' and ({{ alluvium.misses_key(feed) }}) then concat('missing_key: ', {{ alluvium.missing_key_columns(feed) }})
+        {%- else %}
+        when kind = 'change' and row_image is null then 'missing_key: no row image'
+        {%- endif %}
+        {%- if feed.unknown_columns == "quarantine" %}
+        when kind = 'change' and size({{ alluvium.unknown_columns(feed) }}) > 0
+            then concat('unknown_column: ', array_join({{ alluvium.unknown_columns(feed) }}, ', '))
+        {%- endif %}
+        when kind = 'change' and size({{ alluvium.misfit_columns(feed) | indent(8) }}) > 0
+            then concat('type_misfit: ', array_join({{ alluvium.misfit_columns(feed) | indent(8) }}, ', '))
+    end
+{%- endmacro %}
+
+
+{# A key column that is absent, or NULL although it is not declared nullable. #}
+{% macro misses_key(feed) -%}
+    {%- set conditions = [] -%}
+    {%- for name in feed.key -%}
+        {%- do conditions.append(alluvium.misses_key_column(feed, name)) -%}
+    {%- endfor -%}
+    row_image is null or {{ conditions | join(" or ") }}
+{%- endmacro %}
+
+
+{% macro misses_key_column(feed, name) %}
+    {%- set column = feed.columns | selectattr("name", "equalto", name) | first -%}
+    {%- set literal = alluvium.string_literal(name) -%}
+    {%- if column.cdc.nullable -%}
+        {{ return("not map_contains_key(row_image, " ~ literal ~ ")") }}
+    {%- endif -%}
+    {{ return("row_image[" ~ literal ~ "] is null") }}
+{% endmacro %}
+
+
+{% macro missing_key_columns(feed) -%}
+    concat_ws(', ', {% for name in feed.key %}if(row_image is null or {{ alluvium.misses_key_column(feed, name) }}, {{ alluvium.string_literal(name) }}, null){{ ", " if not loop.last }}{% endfor %})
+{%- endmacro %}
+
+
+{% macro unknown_columns(feed) -%}
+    {%- set known = [] -%}
+    {%- for column in feed.columns -%}
+        {%- do known.append(alluvium.string_literal(column.name)) -%}
+    {%- endfor -%}
+    {%- if feed.shape == "flattened" -%}
+        array_except(filter(map_keys(row_image), name -> not startswith(name, {{ alluvium.string_literal(feed.add_fields_prefix) }})), array({{ known | join(", ") }}))
+    {%- else -%}
+        array_except(map_keys(row_image), array({{ known | join(", ") }}))
+    {%- endif -%}
+{%- endmacro %}
+
+
+{# Columns whose text is there and whose value is not, or not all of it. #}
+{% macro misfit_columns(feed) -%}
+    filter(
+        array(
+            {%- for column in feed.columns if not alluvium.takes_any_text(column, feed) %}
+            if({{ alluvium.is_misfit(column, feed) }}, {{ alluvium.string_literal(column.name) }}, null),
+            {%- endfor %}
+            cast(null as string)
+        ),
+        name -> name is not null
+    )
+{%- endmacro %}
+
+
+{% macro takes_any_text(column, feed) %}
+    {{ return(column.data_type == "string" and not alluvium.semantic_type(column, feed)) }}
+{% endmacro %}
+
+
+{% macro is_misfit(column, feed) %}
+    {%- set text, value = alluvium.text_of(column.name), alluvium.value_of(column.name) -%}
+    {%- set misfit = "row_image[" ~ alluvium.string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null" -%}
+    {%- if column.data_type.startswith("decimal") -%}
+        {%- set misfit = misfit ~ " or " ~ alluvium.is_rounded(column, text, value) -%}
+    {%- elif column.data_type.startswith("array") -%}
+        {%- set misfit = misfit ~ " or size(filter(from_json(" ~ text ~ ", 'array<string>'), element -> element is not null))"
+            ~ " <> size(filter(" ~ value ~ ", element -> element is not null))" -%}
+    {%- endif -%}
+    {{ return(misfit ~ ")") }}
+{% endmacro %}

@@ -1,0 +1,24 @@
+{#
+    The latest event of each key: row_number over the position, newest first. Deletes take part: which of them
+    win is known only after the ordering (apply_deletes).
+    `columns` are the columns to keep, `from` a CTE or relation with `_cdc_position`.
+#}
+{% macro latest_by_key(from, key, columns, order_by="_cdc_position") %}
+    {%- if not key -%}
+        {% do alluvium.raise_invalid("latest_by_key", "key", key, "at least one column") %}
+    {%- endif -%}
+    {{ return(adapter.dispatch("latest_by_key", "alluvium")(from, key, columns, order_by)) }}
+{% endmacro %}
+
+
+{% macro default__latest_by_key(from, key, columns, order_by) -%}
+select
+    {{ alluvium.column_list(columns) | join(",\n    ") }}
+from (
+    select
+        *,
+        row_number() over (partition by {{ alluvium.column_list(key) | join(", ") }} order by {{ order_by }} desc) as newest_first
+    from {{ from }}
+) as ordered
+where newest_first = 1
+{%- endmacro %}

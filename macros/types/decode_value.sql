@@ -1,0 +1,138 @@
+{#
+    The typed value of one column, from its text in the JSON row image. NULL where the text does not fit the
+    type: the caller_name tells a misfit (text there, value not) from a NULL. Nothing is rounded, truncated, shifted
+    by the session's time zone, or sent through a double that was not one.
+    `column` is {name, data_type, cdc}; `text` is the SQL expression of its text.
+#}
+{% macro decode_value(column, feed, text) %}
+    {%- set base = column.data_type.split("(")[0].split("<")[0] -%}
+    {%- set semantic_type = alluvium.semantic_type(column, feed) -%}
+    {%- if base == "array" -%}
+        {{ return(alluvium.decode_array(column, feed, text)) }}
+    {%- elif base in ["struct", "map"] -%}
+        {{ return("from_json(" ~ text ~ ", '" ~ column.data_type ~ "')") }}
+    {%- elif base == "date" -%}
+        {{ return(alluvium.decode_date(column, feed, text)) }}
+    {%- elif base == "timestamp_ntz" -%}
+        {{ return(alluvium.decode_timestamp_ntz(column, feed, text)) }}
+    {%- elif base == "timestamp" -%}
+        {{ return(alluvium.decode_timestamp(column, feed, text)) }}
+    {%- elif base == "binary" -%}
+        {{ return(alluvium.decode_binary(feed, text)) }}
+    {%- elif semantic_type and semantic_type.split(".")[-1] in ["Time", "MicroTime", "NanoTime"] -%}
+        {{ return(alluvium.decode_time(column, feed, text)) }}
+    {%- elif semantic_type == "io.debezium.data.Bits" -%}
+        {{ return(alluvium.decode_bits(column, text)) }}
+    {%- elif base == "string" -%}
+        {{ return(text) }}
+    {%- endif -%}
+    {{ return("try_cast(" ~ text ~ " as " ~ column.data_type ~ ")") }}
+{% endmacro %}
+
+
+{% macro decode_date(column, feed, text) -%}
+    case {{ alluvium.semantic_type_sql(column, feed) }}
+                when 'io.debezium.time.Date' then date_add(date '1970-01-01', try_cast({{ text }} as int))
+                when 'org.apache.kafka.connect.data.Date' then date_add(date '1970-01-01', try_cast({{ text }} as int))
+                when 'io.debezium.time.IsoDate' then try_cast({{ text }} as date)
+            end
+{%- endmacro %}
+
+
+{#
+    Interval arithmetic on TIMESTAMP_NTZ knows no time zone; a cast from TIMESTAMP would shift by the session's.
+    Nanoseconds are refused where they do not fit Spark's microseconds.
+#}
+{% macro decode_timestamp_ntz(column, feed, text) -%}
+    case {{ alluvium.semantic_type_sql(column, feed) }}
+                when 'io.debezium.time.IsoTimestamp' then try_cast(rtrim('Z', {{ text }}) as timestamp_ntz)
+                else timestamp_ntz '1970-01-01 00:00:00' + interval '0.000001' second * {{ alluvium.microseconds(column, feed, text, "Timestamp") }}
+            end
+{%- endmacro %}
+
+
+{% macro decode_timestamp(column, feed, text) -%}
+    case {{ alluvium.semantic_type_sql(column, feed) }}
+                when 'io.debezium.time.ZonedTimestamp'
+                    then if({{ text }} rlike 'T.*(Z|[+-][0-9]{2}:?[0-9]{2})$', try_cast({{ text }} as timestamp), null)
+                else timestamp_micros({{ alluvium.microseconds(column, feed, text, "Timestamp") }})
+            end
+{%- endmacro %}
+
+
+{# Microseconds out of milli-, micro- or nanoseconds; `kind` is Timestamp or Time. #}
+{% macro microseconds(column, feed, text, kind) -%}
+    case {{ alluvium.semantic_type_sql(column, feed) }}
+                    when 'io.debezium.time.{{ kind }}' then try_multiply(try_cast({{ text }} as bigint), 1000)
+                    when 'org.apache.kafka.connect.data.{{ kind }}' then try_multiply(try_cast({{ text }} as bigint), 1000)
+                    when 'io.debezium.time.Micro{{ kind }}' then try_cast({{ text }} as bigint)
+                    when 'io.debezium.time.Nano{{ kind }}'
+                        then if(try_cast({{ text }} as bigint) % 1000 = 0, try_cast({{ text }} as bigint) div 1000, null)
+                end
+{%- endmacro %}
+
+
+{#
+    Spark has no TIME type: a bigint column holds microseconds since midnight, a string column the text
+    [-]HH:MM:SS.ffffff (MariaDB's TIME may be negative and run to 838 hours, PostgreSQL has 24:00:00).
+#}
+{% macro decode_time(column, feed, text) -%}
+    {%- set microseconds = alluvium.microseconds(column, feed, text, "Time") -%}
+    {%- if column.data_type == "bigint" -%}
+        {{ microseconds }}
+    {%- else -%}
+        transform(
+                array({{ microseconds }}),
+                us -> if(us is null, null, format_string(
+                    '%s%02d:%02d:%02d.%06d',
+                    if(us < 0, '-', ''), abs(us) div 3600000000, abs(us) div 60000000 % 60, abs(us) div 1000000 % 60, abs(us) % 1000000
+                ))
+            )[0]
+    {%- endif -%}
+{%- endmacro %}
+
+
+{% macro decode_binary(feed, text) %}
+    {%- set mode = feed.binary_handling_mode -%}
+    {%- if mode == "hex" -%}
+        {{ return("try_to_binary(" ~ text ~ ", 'hex')") }}
+    {%- elif mode == "base64-url-safe" -%}
+        {{ return("try_to_binary(translate(" ~ text ~ ", '-_', '+/'), 'base64')") }}
+    {%- endif -%}
+    {{ return("try_to_binary(" ~ text ~ ", 'base64')") }}
+{% endmacro %}
+
+
+{# bit(n) arrives as little-endian bytes. #}
+{% macro decode_bits(column, text) -%}
+    cast(aggregate(
+                sequence(1, length(try_to_binary({{ text }}, 'base64'))),
+                cast(0 as bigint),
+                (bits, i) -> bits + shiftleft(cast(conv(hex(substring(try_to_binary({{ text }}, 'base64'), i, 1)), 16, 10) as bigint), 8 * (i - 1))
+            ) as {{ column.data_type }})
+{%- endmacro %}
+
+
+{% macro decode_array(column, feed, text) -%}
+    {%- set element = {"name": column.name, "data_type": column.data_type[6:-1], "cdc": {}} -%}
+    {%- set number_text = alluvium.number_text(element, feed, "element") if element.data_type.startswith("decimal") else "element" -%}
+    transform(from_json({{ text }}, 'array<string>'), element -> {{ alluvium.decode_value(element, feed, number_text) }})
+{%- endmacro %}
+
+
+{#
+    The text of a column as the decoder wants it: plain number text for decimals, whatever their encoding; the
+    declared default where the field is absent from the event (a column that was added later with a default: old
+    rows have no event of it). Absent is not NULL: an explicit null stays NULL.
+#}
+{% macro column_text(column, feed) %}
+    {%- set name = alluvium.string_literal(column.name) -%}
+    {%- set text = "row_image[" ~ name ~ "]" -%}
+    {%- if "default" in column.cdc -%}
+        {%- set text = "if(map_contains_key(row_image, " ~ name ~ "), " ~ text ~ ", " ~ alluvium.string_literal(column.cdc.default) ~ ")" -%}
+    {%- endif -%}
+    {%- if column.data_type.startswith("decimal") -%}
+        {{ return(alluvium.number_text(column, feed, text)) }}
+    {%- endif -%}
+    {{ return(text) }}
+{% endmacro %}

@@ -1,0 +1,49 @@
+{#
+    A decimal as number text (`-1234E-2`), which Spark casts exactly. Debezium sends decimals as the unscaled
+    big-endian bytes in base64 with the scale in the schema (Connect's Decimal), as {scale, value}
+    (VariableScaleDecimal), or as text; MySQL's BIGINT UNSIGNED as a wrapped 64-bit number.
+#}
+{% macro number_text(column, feed, text) -%}
+    {%- if column.cdc.unsigned and feed.bigint_unsigned_handling_mode == "long" -%}
+        if({{ text }} like '-%', cast(try_cast({{ text }} as decimal(20, 0)) + 18446744073709551616 as string), {{ text }})
+    {%- elif column.cdc.unsigned -%}
+        {{ text }}
+    {%- else -%}
+        {%- set type = alluvium.semantic_type_sql(column, feed) -%}
+        case
+                when {{ type }} = 'decimal' then {{ text }}
+                when {{ type }} like 'org.apache.kafka.connect.data.Decimal:%'
+                    then concat({{ alluvium.unscaled_value(text) }}, 'E-', split_part({{ type }}, ':', 2))
+                when {{ type }} = 'io.debezium.data.VariableScaleDecimal' and startswith({{ text }}, '{')
+                    then concat({{ alluvium.unscaled_value("get_json_object(" ~ text ~ ", '$.value')") }}, 'E', -cast(get_json_object({{ text }}, '$.scale') as int))
+                when {{ type }} = 'io.debezium.data.VariableScaleDecimal' then {{ text }}
+            end
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    Two's complement bytes in base64 -> decimal text of up to 38 digits, through two exact 64-bit halves; NULL for
+    more than 16 bytes and for text that is not base64. The upper half of a negative number is taken one higher, so
+    that no step leaves DECIMAL(38, 0) where the result does not.
+#}
+{% macro unscaled_value(text) -%}
+    transform(
+                        array(hex(try_to_binary({{ text }}, 'base64'))),
+                        digits -> transform(
+                            array(if(length(digits) between 2 and 32, lpad(digits, 32, if(digits >= '8', 'F', '0')), null)),
+                            wide -> cast(
+                                (cast(conv(left(wide, 16), 16, -10) as decimal(20, 0)) + if(wide >= '8', 1, 0)) * 18446744073709551616
+                                + cast(conv(right(wide, 16), 16, 10) as decimal(20, 0)) - if(wide >= '8', 18446744073709551616, 0) as string
+                            )
+                        )[0]
+                    )[0]
+{%- endmacro %}
+
+
+{# True where a decimal's text has more digits than its column keeps; the cast alone would round in silence. #}
+{% macro is_rounded(column, text, value) -%}
+    {%- set precision = alluvium.decimal_precision(column.data_type) -%}
+    {%- set scale = alluvium.decimal_scale(column.data_type) -%}
+    {{ value }} <> try_cast({{ text }} as decimal(38, {{ 38 - (precision - scale) }}))
+{%- endmacro %}

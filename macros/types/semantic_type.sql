@@ -1,0 +1,75 @@
+{#
+    The semantic type of a column where the event itself does not say it: Debezium's and Kafka Connect's own
+    schema names, as `connect.name` in Avro and `schema.name` in JSON carry them. A name ends with `:<scale>`
+    for Connect's Decimal. `decimal` is plain number text. none: the JSON value is the value.
+#}
+{% macro semantic_type(column, feed) %}
+    {%- if column.cdc.semantic_type -%}
+        {{ return(alluvium.declared_semantic_type(column, feed)) }}
+    {%- endif -%}
+    {%- set base = column.data_type.split("(")[0] -%}
+    {%- set mode = feed.time_precision_mode -%}
+    {%- if base == "date" -%}
+        {{ return({"connect": "org.apache.kafka.connect.data.Date", "isostring": "io.debezium.time.IsoDate"}.get(mode, "io.debezium.time.Date")) }}
+    {%- elif base == "timestamp_ntz" -%}
+        {{ return({
+            "connect": "org.apache.kafka.connect.data.Timestamp",
+            "isostring": "io.debezium.time.IsoTimestamp",
+            "nanoseconds": "io.debezium.time.NanoTimestamp",
+        }.get(mode, "io.debezium.time.MicroTimestamp")) }}
+    {%- elif base == "timestamp" -%}
+        {{ return("io.debezium.time.ZonedTimestamp") }}
+    {%- elif base == "decimal" -%}
+        {{ return(alluvium.decimal_semantic_type(column, feed)) }}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{% macro decimal_semantic_type(column, feed) %}
+    {%- if feed.decimal_handling_mode != "precise" or feed.decimal_format == "numeric" or column.cdc.unsigned -%}
+        {{ return("decimal") }}
+    {%- endif -%}
+    {{ return("org.apache.kafka.connect.data.Decimal:" ~ alluvium.decimal_scale(column.data_type)) }}
+{% endmacro %}
+
+
+{% macro declared_semantic_type(column, feed) %}
+    {%- set declared = alluvium.require_one_of(
+        "source " ~ feed.name, "semantic_type of column " ~ column.name, column.cdc.semantic_type, alluvium.semantic_types()
+    ) -%}
+    {%- if declared == "org.apache.kafka.connect.data.Decimal" -%}
+        {{ return(declared ~ ":" ~ alluvium.decimal_scale(column.data_type)) }}
+    {%- endif -%}
+    {{ return(declared) }}
+{% endmacro %}
+
+
+{% macro semantic_types() %}
+    {{ return([
+        "io.debezium.time.Date", "io.debezium.time.IsoDate", "org.apache.kafka.connect.data.Date",
+        "io.debezium.time.Timestamp", "io.debezium.time.MicroTimestamp", "io.debezium.time.NanoTimestamp",
+        "io.debezium.time.IsoTimestamp", "io.debezium.time.ZonedTimestamp", "org.apache.kafka.connect.data.Timestamp",
+        "io.debezium.time.Time", "io.debezium.time.MicroTime", "io.debezium.time.NanoTime",
+        "io.debezium.time.IsoTime", "io.debezium.time.ZonedTime", "org.apache.kafka.connect.data.Time",
+        "org.apache.kafka.connect.data.Decimal", "io.debezium.data.VariableScaleDecimal", "decimal",
+        "io.debezium.data.Bits",
+    ]) }}
+{% endmacro %}
+
+
+{% macro decimal_precision(data_type) %}
+    {{ return((modules.re.search("\\((\\d+)", data_type) or modules.re.search("()", "")).group(1) | int(10)) }}
+{% endmacro %}
+
+
+{% macro decimal_scale(data_type) %}
+    {%- set found = modules.re.search(",(\\d+)\\)", data_type) -%}
+    {{ return(found.group(1) | int if found else 0) }}
+{% endmacro %}
+
+
+{# The semantic type that this record's schema names, else the feed's. #}
+{% macro semantic_type_sql(column, feed) -%}
+    coalesce(semantic_types[{{ alluvium.string_literal(column.name) }}], {{ alluvium.string_literal(alluvium.semantic_type(column, feed)) }})
+{%- endmacro %}

@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_shop__order_items_state")) }}

@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_shop__orders_state")) }}

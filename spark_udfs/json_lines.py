@@ -1,0 +1,87 @@
+"""Records of a gzip file of JSON lines."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from spark_udfs.record import FileError, Opened, Rejected, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAGIC = b"\x1f\x8b"
+
+# 31 = gzip framing with the largest window (zlib manual, inflateInit2).
+_GZIP_FRAMING = 31
+_CHUNK = 64 * 1024
+
+
+def open_json_lines(content: bytes) -> Opened:
+    r"""Read gzip JSON lines.
+
+    Args:
+        content: the whole file; several gzip members are read as one text, zero padding after the last is allowed.
+
+    Returns:
+        No semantic types, and the lines without their ending ``\n`` or ``\r\n``. An empty line is a record ``''``; a
+        last line without ``\n`` is a record too, unless the file is torn.
+    """
+    return None, _lines(content)
+
+
+def _lines(content: bytes) -> Values:
+    rest: list[bytes] = []
+    for chunk in _inflate(content):
+        *complete, last = chunk.split(b"\n")
+        for line in complete:
+            yield _decode(b"".join([*rest, line]))
+            rest.clear()
+        if last:
+            rest.append(last)
+    if rest:
+        yield _decode(b"".join(rest))
+
+
+def _decode(line: bytes) -> str | Rejected:
+    try:
+        return line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Rejected(f"invalid_utf8: byte 0x{line[error.start]:02x} at {error.start}, {error.reason}")
+
+
+def _inflate(content: bytes) -> Iterator[bytes]:
+    """Give the text of all members in pieces; whatever precedes a break is given before the break is raised."""
+    if not content:
+        raise FileError("truncated", "no bytes")
+    data = memoryview(content)
+    position = 0
+    while position < len(data):
+        member = zlib.decompressobj(_GZIP_FRAMING)
+        while not member.eof:
+            if position >= len(data):
+                raise FileError("truncated", f"gzip stream ends in the middle, after {len(data)} bytes")
+            chunk = data[position : position + _CHUNK]
+            position += len(chunk)
+            before = member.copy()
+            try:
+                text = member.decompress(chunk)
+            except zlib.error as error:
+                # decompress() loses what it had inflated of a chunk when it meets the damage further on in it.
+                yield from _inflate_bytewise(before, chunk)
+                raise FileError("corrupt", f"gzip, {error}") from error
+            if text:
+                yield text
+        position -= len(member.unused_data)
+        while position < len(data) and data[position] == 0:
+            position += 1
+
+
+def _inflate_bytewise(member: zlib._Decompress, chunk: memoryview) -> Iterator[bytes]:
+    try:
+        for index in range(len(chunk)):
+            text = member.decompress(chunk[index : index + 1])
+            if text:
+                yield text
+    except zlib.error:
+        return

@@ -1,0 +1,103 @@
+"""pytest options and fixtures of the comparison with the recorded corpora.
+
+Loaded by ``pytest_plugins = ["captures.plugin"]`` in tests/python/conftest.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .corpora import Corpus, discover
+from .events import json_layout
+from .pipeline import Case, Pipeline
+from .project import REPOSITORY
+
+SAMPLES = REPOSITORY / "samples"
+FAST: dict[tuple[str, str], frozenset[str]] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds ``--captures``."""
+    parser.addoption(
+        "--captures",
+        type=Path,
+        default=None,
+        metavar="DIR",
+        help="folder of recorded corpora (default: ../shared/data/captures if it is there, else samples/)",
+    )
+
+
+def captures_folder(config: pytest.Config) -> Path:
+    """The folder of corpora to test.
+
+    Raises:
+        pytest.UsageError: the folder that was asked for has no corpus.
+    """
+    asked: Path | None = config.getoption("--captures")
+    for folder in (asked,) if asked else (REPOSITORY.parent / "shared" / "data" / "captures", SAMPLES):
+        if folder.is_dir() and discover(folder):
+            return folder
+    raise pytest.UsageError(f"--captures: no recorded corpus in {asked or SAMPLES}")
+
+
+def corpora(config: pytest.Config) -> tuple[Corpus, ...]:
+    """The corpora to test."""
+    return discover(captures_folder(config))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrizes what the tests of this package ask for by name.
+
+    ``case`` is each table of each layout at each checkpoint, ``final_case`` those of the last checkpoint,
+    ``recorded`` each table that has a JSON layout at each checkpoint, ``corpus`` each corpus.
+    """
+    for argument in ("case", "final_case"):
+        if argument in metafunc.fixturenames:
+            parameters = [
+                pytest.param(case, id=case.id, marks=() if is_fast(case) else pytest.mark.slow)
+                for case in all_cases(metafunc.config)
+                if argument == "case" or case.checkpoint == case.corpus.checkpoints[-1]
+            ]
+            metafunc.parametrize(argument, parameters)
+    if "recorded" in metafunc.fixturenames:
+        recorded = [
+            pytest.param((corpus, table, checkpoint), id=f"{corpus.name}-{table.name}-{checkpoint.name}")
+            for corpus in corpora(metafunc.config)
+            for table in corpus.tables
+            for checkpoint in corpus.checkpoints
+            if json_layout(corpus, table) is not None
+        ]
+        metafunc.parametrize("recorded", recorded)
+    if "corpus" in metafunc.fixturenames:
+        metafunc.parametrize("corpus", [pytest.param(corpus, id=corpus.name) for corpus in corpora(metafunc.config)])
+
+
+def all_cases(config: pytest.Config) -> list[Case]:
+    """Every table of every layout of every corpus at every checkpoint."""
+    return [
+        Case(corpus, layout, table, checkpoint)
+        for corpus in corpora(config)
+        for layout in corpus.layouts
+        for table in corpus.tables_of(layout)
+        for checkpoint in corpus.checkpoints
+    ]
+
+
+def is_fast(case: Case) -> bool:
+    """True for the part that `make test` runs."""
+    return (case.corpus.name, case.layout.name) in FAST and case.table.entity in FAST[case.corpus.name, case.layout.name]
+
+
+@pytest.fixture(scope="session")
+def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    """The dbt project over what the selected tests ask for; it runs when the first of them asks."""
+    asked = [
+        item.callspec.params[argument]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        for argument in ("case", "final_case")
+        if argument in item.callspec.params
+    ]
+    return Pipeline(tmp_path_factory.mktemp("captures"), dict.fromkeys(asked))

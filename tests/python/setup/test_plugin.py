@@ -1,0 +1,105 @@
+"""When the dbt plugin makes a session, and when it keeps out of the way."""
+
+from __future__ import annotations
+
+import pkgutil
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import dbt_alluvium
+from alluvium import session
+
+PROFILES = """
+p:
+  target: session
+  outputs:
+    session: {type: spark, method: session, schema: s, host: NA, server_side_parameters: {spark.a: b}}
+    thrift: {type: spark, method: thrift, schema: s, host: h}
+"""
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, str], Path]]:
+    """A dbt project in `tmp_path`, and the calls that the plugin makes."""
+    (tmp_path / "dbt_project.yml").write_text("name: theirs\nprofile: p\n", encoding="utf-8")
+    (tmp_path / "profiles.yml").write_text(PROFILES, encoding="utf-8")
+    calls: list[tuple[dict[str, str], Path]] = []
+
+    def get_or_create(parameters: Mapping[str, str], directory: Path) -> None:
+        calls.append((dict(parameters), directory))
+
+    monkeypatch.setattr(session, "get_or_create", get_or_create)
+    return calls
+
+
+def start(directory: Path, monkeypatch: pytest.MonkeyPatch, which: str, project: str, target: str | None = None) -> None:
+    """What dbt does with the plugin at the begin of a command."""
+    from dbt import flags
+
+    monkeypatch.setattr(flags, "GLOBAL_FLAGS", None)  # restored afterwards: dbt keeps them per process
+    flags.set_from_args(
+        Namespace(
+            which=which,
+            PROJECT_DIR=directory,
+            PROFILES_DIR=str(directory),
+            PROFILE=None,
+            TARGET=target,
+            VARS={},
+            LOG_CACHE_EVENTS=False,
+        ),
+        None,
+    )
+    dbt_alluvium.AlluviumPlugin(project)
+
+
+def test_dbt_finds_the_plugin() -> None:
+    """pkgutil is what dbt looks with, and it sees no package that an import hook provides."""
+    assert "dbt_alluvium" in {module.name for module in pkgutil.iter_modules()}
+
+
+@pytest.mark.parametrize("which", sorted(dbt_alluvium.COMMANDS))
+def test_session_for_commands_that_use_the_database(
+    sessions: list[tuple[dict[str, str], Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    start(tmp_path, monkeypatch, which, "alluvium")
+    ((parameters, directory),) = sessions
+    assert parameters["spark.a"] == "b"
+    assert directory == tmp_path.resolve()
+
+
+@pytest.mark.parametrize("which", ["parse", "list", "deps", "clean", "debug", "init", "serve"])
+def test_no_session_for_other_commands(
+    sessions: list[tuple[dict[str, str], Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    start(tmp_path, monkeypatch, which, "alluvium")
+    assert sessions == []
+
+
+def test_no_session_for_other_methods(
+    sessions: list[tuple[dict[str, str], Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(tmp_path, monkeypatch, "build", "alluvium", target="thrift")
+    assert sessions == []
+
+
+def test_no_session_in_a_project_without_alluvium(
+    sessions: list[tuple[dict[str, str], Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(tmp_path, monkeypatch, "build", "theirs")
+    assert sessions == []
+
+
+@pytest.mark.parametrize("folder", ["dbt_packages", "packages"])
+def test_session_in_a_project_that_has_the_package(
+    sessions: list[tuple[dict[str, str], Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    with (tmp_path / "dbt_project.yml").open("a", encoding="utf-8") as project:
+        project.write(f"packages-install-path: {folder}\n")
+    package = tmp_path / folder / "alluvium"
+    package.mkdir(parents=True)
+    (package / "dbt_project.yml").touch()
+    start(tmp_path, monkeypatch, "build", "theirs")
+    assert len(sessions) == 1

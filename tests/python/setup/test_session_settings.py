@@ -1,0 +1,97 @@
+"""What a session is made with: the profile's settings, and what the machine adds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import jinja2
+import pytest
+import yaml
+
+from alluvium import AlluviumError, java, session
+
+ROOT = Path(__file__).resolve().parents[3]
+JAVA = java.Java(Path("/java"), 17, "PATH")
+
+
+def profile(**environment: str) -> dict[str, str]:
+    """Settings of profiles.yml's default target with `environment` set."""
+    text = jinja2.Template((ROOT / "profiles.yml").read_text(encoding="utf-8")).render(
+        env_var=lambda name, default: environment.get(name, default)
+    )
+    document = yaml.safe_load(text)["alluvium"]
+    target = document["outputs"][document["target"]]
+    assert (target["type"], target["method"], target["schema"]) == ("spark", "session", "silver")
+    settings: dict[str, str] = target["server_side_parameters"]
+    return settings
+
+
+def test_every_setting_is_text() -> None:
+    """dbt hands them to Spark as they are; a YAML boolean would arrive as `True`."""
+    assert {key: value for key, value in profile().items() if not isinstance(value, str)} == {}
+
+
+def test_locations_are_below_the_project(tmp_path: Path) -> None:
+    settings = session.absolute(profile(), tmp_path)
+    assert settings[session.WAREHOUSE] == str(tmp_path / ".alluvium" / "warehouse")
+    assert settings[session.METASTORE] == f"jdbc:derby:;databaseName={tmp_path}/.alluvium/metastore_db;create=true"
+
+
+def test_alluvium_home_moves_them(tmp_path: Path) -> None:
+    settings = session.absolute(profile(ALLUVIUM_HOME=str(tmp_path / "h")), Path("/elsewhere"))
+    assert settings[session.WAREHOUSE] == str(tmp_path / "h" / "warehouse")
+    assert f"={tmp_path}/h/metastore_db;" in settings[session.METASTORE]
+
+
+@pytest.mark.parametrize("location", ["s3a://bucket/warehouse", "file:/warehouse", "/warehouse"])
+def test_absolute_locations_stay(location: str) -> None:
+    assert session.absolute({session.WAREHOUSE: location}, Path("/p")) == {session.WAREHOUSE: location}
+
+
+def test_other_metastores_stay() -> None:
+    settings = {session.METASTORE: "jdbc:postgresql://host/metastore"}
+    assert session.absolute(settings, Path("/p")) == settings
+
+
+def test_jars_are_on_the_class_path_before_the_users(tmp_path: Path) -> None:
+    files = [Path("/jars/a.jar"), Path("/jars/b.jar")]
+    result = session.with_runtime({session.CLASS_PATH: "/own.jar"}, files, JAVA, tmp_path)
+    assert result[session.CLASS_PATH] == "/jars/a.jar:/jars/b.jar:/own.jar"
+    assert "spark.jars" not in result
+    assert "spark.jars.packages" not in result
+
+
+def test_jvm_options(tmp_path: Path) -> None:
+    url = f"jdbc:derby:;databaseName={tmp_path}/my home/metastore_db;create=true"
+    result = session.with_runtime({session.METASTORE: url, session.JVM_OPTIONS: "-Xss4m"}, [], JAVA, tmp_path)
+    assert result[session.JVM_OPTIONS] == (
+        f'-Dlog4j2.configurationFile=file:{session.LOGGING} "-Dderby.stream.error.file={tmp_path}/my home/derby.log" '
+        "-Xss4m"
+    )
+    assert session.LOGGING.is_file()
+
+
+def test_workers_run_this_python() -> None:
+    assert session.environment()["PYSPARK_PYTHON"] == sys.executable
+
+
+HOLD = "import fcntl, sys; f = open(sys.argv[1], 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); input()"
+
+
+def test_second_process_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    url = f"jdbc:derby:;databaseName={tmp_path};create=true"
+    session.refuse_second_process(url)
+    lock = tmp_path / "dbex.lck"
+    lock.touch()
+    session.refuse_second_process(url)  # left behind by a process that was killed
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        process.stdout.readline()
+        with pytest.raises(AlluviumError, match="set ALLUVIUM_HOME to another directory"):
+            session.refuse_second_process(url)
+        process.communicate(b"\n")
+    session.refuse_second_process(url)
