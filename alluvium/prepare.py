@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,10 +22,8 @@ def configure_spark(home: Path, files: list[Path]) -> None:
     conf = home / "conf"
     conf.mkdir(exist_ok=True)
     class_path = ":".join(map(str, files))
-    logging = f"-Dlog4j2.configurationFile=file:{session.LOGGING}"
-    (conf / "spark-defaults.conf").write_text(
-        f"{session.CLASS_PATH} {class_path}\n{session.JVM_OPTIONS} {session.quoted(logging)}\n", encoding="utf-8"
-    )
+    (conf / "spark-defaults.conf").write_text(f"{session.CLASS_PATH} {class_path}\n", encoding="utf-8")
+    shutil.copyfile(session.LOGGING, conf / session.LOGGING.name)
     (conf / "spark-env.sh").write_text(
         f'JAVA_HOME="$("{sys.executable}" -m alluvium.java)" && export JAVA_HOME\n'
         f'export PYSPARK_PYTHON="{sys.executable}"\n',

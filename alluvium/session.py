@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from alluvium import AlluviumError, jars, java
 
@@ -23,6 +23,8 @@ METASTORE = "spark.hadoop.javax.jdo.option.ConnectionURL"
 CLASS_PATH = "spark.driver.extraClassPath"
 JVM_OPTIONS = "spark.driver.extraJavaOptions"
 DERBY = re.compile(r"^(jdbc:derby:(?:;databaseName=)?)([^;]+)(.*)$")
+
+_claimed: dict[str, TextIO] = {}  # open, and so locked, as long as the process lives
 
 
 def get_or_create(parameters: Mapping[str, str], project_directory: Path | None = None) -> SparkSession:
@@ -45,7 +47,7 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     if not running:
         directory = (project_directory or Path.cwd()).resolve()
         settings = absolute(parameters, directory)
-        refuse_second_process(settings.get(METASTORE, ""))
+        claim(settings.get(METASTORE, ""))
         for key, value in with_runtime(settings, jars.class_path(), java.use(), jars.cache_directory()).items():
             builder = builder.config(key, value)
     spark = builder.getOrCreate()
@@ -92,35 +94,43 @@ def with_runtime(settings: Mapping[str, str], files: list[Path], runtime: java.J
         home = Path(database[2]).parent
         home.mkdir(parents=True, exist_ok=True)
         options.append(f"-Dderby.stream.error.file={home / 'derby.log'}")  # else derby.log in the working directory
-    result[JVM_OPTIONS] = " ".join([*map(quoted, options), *filter(None, [settings.get(JVM_OPTIONS)])])
+    result[JVM_OPTIONS] = " ".join([*map(_quoted, options), *filter(None, [settings.get(JVM_OPTIONS)])])
     return result
 
 
-def quoted(option: str) -> str:
-    """A JVM option as Spark's launcher splits it."""
+def _quoted(option: str) -> str:
     return f'"{option}"' if " " in option else option
 
 
-def refuse_second_process(url: str) -> None:
-    """Say in one sentence what Derby says in 300 lines: one process at a time can use its database.
+def claim(url: str) -> None:
+    """Take a Derby metastore for this process, until it ends: one process at a time can use its database.
+
+    Derby says so itself, in 9000 lines, and not before a statement needs the metastore.
 
     Raises:
-        AlluviumError: a living process has the database open.
+        AlluviumError: another living process has it.
     """
     database = DERBY.match(url)
-    lock = Path(database[2], "dbex.lck") if database else None
-    if lock is None or not lock.exists():
+    if database is None or database[2] in _claimed:
         return
     import fcntl
 
-    with lock.open("r+b") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise AlluviumError(
-                f"Another process uses {lock.parent}: wait until it has ended, or set ALLUVIUM_HOME to another "
-                "directory for this run."
-            ) from None
+    directory = Path(database[2])
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    own = directory.with_name(directory.name + ".lock").open("a")
+    try:
+        fcntl.lockf(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        derbys = directory / "dbex.lck"
+        if derbys.exists():  # held by a JVM whose Python was killed, or that is not ours
+            with derbys.open("r+b") as file:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        own.close()
+        raise AlluviumError(
+            f"Another process uses {directory}: wait until it has ended, or set ALLUVIUM_HOME to another directory "
+            "for this run."
+        ) from None
+    _claimed[database[2]] = own
 
 
 def stop(spark: SparkSession) -> None:

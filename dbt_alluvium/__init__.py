@@ -39,7 +39,7 @@ class AlluviumPlugin(dbtPlugin):
 
     def initialize(self) -> None:
         """Called by dbt once a run, after it has read the project and before it parses the models."""
-        flags = get_flags()
+        flags = get_flags()  # type: ignore[no-untyped-call]
         directory = Path(flags.PROJECT_DIR).resolve()
         if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
             return
@@ -68,7 +68,7 @@ def session_parameters(flags: Any) -> dict[str, str] | None:  # noqa: ANN401 dbt
     credentials = profile.credentials
     if credentials.type != "spark" or getattr(credentials, "method", None) != "session":
         return None
-    return dict(credentials.server_side_parameters)
+    return dict(getattr(credentials, "server_side_parameters", {}))
 
 
 plugins = [AlluviumPlugin]

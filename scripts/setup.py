@@ -36,13 +36,11 @@ class SetupError(Exception):
     """What keeps the set-up from going on, in one sentence that says what to do."""
 
 
-def say(text):
-    # type: (str) -> None
+def say(text: str) -> None:
     print("setup: " + text, flush=True)
 
 
-def version_of(interpreter):
-    # type: (str) -> Optional[Tuple[int, int]]
+def version_of(interpreter: str) -> Optional[Tuple[int, int]]:
     """(major, minor) of a Python, None when it does not run."""
     try:
         output = subprocess.check_output(
@@ -54,8 +52,7 @@ def version_of(interpreter):
     return int(major), int(minor)
 
 
-def find_interpreter(environ):
-    # type: (Dict[str, str]) -> str
+def find_interpreter(environ: Dict[str, str]) -> str:
     """Path of a Python 3.10 to 3.12: $PYTHON and no other when set, else on the path, else through uv."""
     wanted = environ.get("PYTHON")
     if wanted:
@@ -81,8 +78,7 @@ def find_interpreter(environ):
     )
 
 
-def python_through_uv(uv):
-    # type: (Optional[List[str]]) -> Optional[str]
+def python_through_uv(uv: Optional[List[str]]) -> Optional[str]:
     """A fitting Python that uv knows of, else one that it downloads; None when it can do neither."""
     if uv is None:
         return None
@@ -101,8 +97,7 @@ def python_through_uv(uv):
     return None
 
 
-def own_uv():
-    # type: () -> Optional[List[str]]
+def own_uv() -> Optional[List[str]]:
     """uv from the package index, in an environment of its own. None when this Python cannot have one."""
     directory = os.path.join(GENERATED, "uv")
     python = os.path.join(directory, "bin", "python")
@@ -118,8 +113,7 @@ def own_uv():
     return [uv] if os.path.exists(uv) else None
 
 
-def make_environment(interpreter, directory):
-    # type: (str, str) -> None
+def make_environment(interpreter: str, directory: str) -> None:
     """A virtual environment without pip: Debian's Python cannot put pip in unless python3-venv is installed."""
     shutil.rmtree(directory, ignore_errors=True)
     try:
@@ -131,8 +125,7 @@ def make_environment(interpreter, directory):
         )
 
 
-def first_pip(interpreter, python, directory):
-    # type: (str, str, str) -> List[str]
+def first_pip(interpreter: str, python: str, directory: str) -> List[str]:
     """The command of some pip that installs into the environment of `python`. Its version does not matter."""
     if subprocess.call([python, "-c", "import ensurepip"], stderr=subprocess.DEVNULL) == 0:
         try:
@@ -144,7 +137,10 @@ def first_pip(interpreter, python, directory):
     if wheels:
         return [python, os.path.join(wheels[0], "pip")]
     # The base interpreter's pip works on any environment when told the target, and without running inside it.
-    if subprocess.call([interpreter, "-m", "pip", "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+    if (
+        subprocess.call([interpreter, "-m", "pip", "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        == 0
+    ):
         site = subprocess.check_output([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
         build = os.path.join(ROOT, "scripts", "requirements-build.lock")
         run([interpreter, "-m", "pip", "install", "--require-hashes", "--target", site.decode().strip(), "-r", build])
@@ -155,8 +151,7 @@ def first_pip(interpreter, python, directory):
     )
 
 
-def download_pip_wheel():
-    # type: () -> List[str]
+def download_pip_wheel() -> List[str]:
     """pip's wheel out of Debian's or Ubuntu's python3-pip-whl, unpacked in .alluvium: needs no root."""
     if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
         return []
@@ -173,15 +168,19 @@ def download_pip_wheel():
     return glob.glob(wheels)
 
 
-def run(command, cwd=ROOT, environ=None, announce=()):
-    # type: (List[str], str, Optional[Dict[str, str]], Tuple[Tuple[str, str], ...]) -> None
+def run(
+    command: List[str],
+    cwd: str = ROOT,
+    environ: Optional[Dict[str, str]] = None,
+    announce: Tuple[Tuple[str, str], ...] = (),
+) -> None:
     """Run a command with its output in the log.
 
     `announce` pairs a regular expression with what to say when a line of the output first matches it.
     """
     os.makedirs(GENERATED, exist_ok=True)
     waiting = list(announce)
-    lines = []  # type: List[str]
+    lines: List[str] = []
     with open(LOG, "a", encoding="utf-8", errors="replace") as log:
         log.write("$ %s\n" % " ".join(command))
         try:
@@ -207,8 +206,7 @@ def run(command, cwd=ROOT, environ=None, announce=()):
         raise SetupError(explain("".join(lines)))
 
 
-def explain(output):
-    # type: (str) -> str
+def explain(output: str) -> str:
     """One sentence for the user from the output of a command that failed."""
     if "No space left on device" in output:
         return "The disk is full: free 2.5 GB on the one of %s, then run 'make setup' again." % ROOT
@@ -222,7 +220,10 @@ def explain(output):
             "A downloaded package is not the locked one: something between this machine and the package index alters "
             "files; try another network or mirror (PIP_INDEX_URL), then run 'make setup' again."
         )
-    if re.search(r"Max retries exceeded|NewConnectionError|NameResolutionError|connection broken by|timed out", output):
+    if re.search(
+        r"Max retries exceeded|NewConnectionError|NameResolutionError|connection broken by|timed out|from versions: none",
+        output,
+    ):
         return (
             "Cannot reach the package index: connect to the network, or name your mirror in PIP_INDEX_URL, "
             "then run 'make setup' again."
@@ -232,8 +233,7 @@ def explain(output):
     return "It failed with '%s': the whole output is in %s." % (last[:300], os.path.relpath(LOG))
 
 
-def check_space(directory, needed_gb=NEEDED_GB):
-    # type: (str, float) -> None
+def check_space(directory: str, needed_gb: float = NEEDED_GB) -> None:
     free_gb = shutil.disk_usage(directory).free / 1e9
     if free_gb < needed_gb:
         raise SetupError(
@@ -242,8 +242,7 @@ def check_space(directory, needed_gb=NEEDED_GB):
         )
 
 
-def digest(lock):
-    # type: (str) -> str
+def digest(lock: str) -> str:
     """What an installed state depends on, so that a touched but unchanged file installs nothing."""
     total = hashlib.sha256(os.environ.get("PYTHON", "").encode())
     for path in (lock, os.path.join(ROOT, "scripts", "requirements-build.lock"), os.path.join(ROOT, "pyproject.toml")):
@@ -252,14 +251,12 @@ def digest(lock):
     return total.hexdigest()
 
 
-def record(stamp, state):
-    # type: (str, str) -> None
+def record(stamp: str, state: str) -> None:
     with open(stamp, "w") as file:
         file.write(state)
 
 
-def recorded(stamp):
-    # type: (str) -> str
+def recorded(stamp: str) -> str:
     try:
         with open(stamp) as file:
             return file.read()
@@ -267,8 +264,7 @@ def recorded(stamp):
         return ""
 
 
-def install(interpreter, lock):
-    # type: (str, str) -> None
+def install(interpreter: str, lock: str) -> None:
     """Build tools, then the locked packages, then this checkout."""
     # A small /tmp (a tmpfs on Debian 13) must not decide whether Spark's wheel can be built.
     scratch = tempfile.mkdtemp(prefix="tmp-", dir=GENERATED)
@@ -294,8 +290,7 @@ def install(interpreter, lock):
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def prepare_spark():
-    # type: () -> None
+def prepare_spark() -> None:
     process = subprocess.Popen(
         [VENV_PYTHON, "-m", "alluvium.prepare"],
         cwd=ROOT,
@@ -309,8 +304,7 @@ def prepare_spark():
     say(output.strip())
 
 
-def main(arguments=None):
-    # type: (Optional[List[str]]) -> int
+def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(description="Make the environment in .venv and fetch Spark's jars.")
     parser.add_argument("--dev", action="store_true", help="also what the tests and linters need")
     dev = parser.parse_args(arguments).dev

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fastavro
@@ -13,7 +14,7 @@ from spark_udfs import semantic_types as names
 from spark_udfs.record import FileError, Opened, SemanticTypes, Values, float_text, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 MAGIC = b"Obj\x01"
 
@@ -33,6 +34,9 @@ _LOGICAL_TYPES = {
     ("long", "local-timestamp-nanos"): names.NANO_TIMESTAMP,
     ("string", "uuid"): names.UUID,
 }
+
+Converter = Callable[[Any], Any]
+"""Takes a decoded value and gives one that has a JSON form."""
 
 # The shortest text of a float32 has 1 to 9 digits; numbers below this limit (subnormal) need fewer than 6.
 _SMALLEST_NORMAL_FLOAT32 = 2.0**-126
@@ -226,7 +230,7 @@ class _Schema:
             return self._named[_fullname(schema["type"], namespace)]
         return type_
 
-    def float_converter(self) -> Callable[[Any], Any] | None:
+    def float_converter(self) -> Converter | None:
         """Return what makes the floats of a decoded record fit for JSON; None where there are none."""
         return _float_converter(self, self._root, {})
 
@@ -313,9 +317,14 @@ def _any_float(value: Any) -> Any:
     return value
 
 
-def _float_converter(
-    schema: _Schema, type_: _Type, seen: dict[int, Callable[[Any], Any]]
-) -> Callable[[Any], Any] | None:
+def _or_none(convert: Converter) -> Converter:
+    return lambda value: None if value is None else convert(value)
+
+
+_FLOATS: dict[str, Converter] = {"float": _or_none(shortest_float32), "double": _or_none(float_text)}
+
+
+def _float_converter(schema: _Schema, type_: _Type, seen: dict[int, Converter | None]) -> Converter | None:
     """Compile the conversion of one type, so that records without floats cost nothing.
 
     ``seen`` holds the converter of each record type on the way down: a type that contains itself finds it there.
@@ -323,34 +332,40 @@ def _float_converter(
     type_ = schema.resolve(type_)
     kind = type_.schema["type"] if isinstance(type_.schema, dict) else type_.schema
     if isinstance(kind, list):
-        inner = [_float_converter(schema, _Type(branch, type_.namespace), seen) for branch in kind]
-        return _any_float if any(inner) else None
-    if kind == "float":
-        return lambda value: None if value is None else shortest_float32(value)
-    if kind == "double":
-        return lambda value: None if value is None else float_text(value)
-    if kind == "array":
-        item = _float_converter(schema, _Type(type_.schema["items"], type_.namespace), seen)
-        return item and (lambda value: value and [item(entry) for entry in value])
-    if kind == "map":
-        entry = _float_converter(schema, _Type(type_.schema["values"], type_.namespace), seen)
-        return entry and (lambda value: value and {key: entry(item) for key, item in value.items()})
+        branches = [_float_converter(schema, _Type(branch, type_.namespace), seen) for branch in kind]
+        return _any_float if any(branches) else None
+    if kind in ("array", "map"):
+        inner = type_.schema["items" if kind == "array" else "values"]
+        convert = _float_converter(schema, _Type(inner, type_.namespace), seen)
+        return convert and _or_none(_container_converter(kind, convert))
     fields = schema.fields_of(type_)
-    if fields is None:
-        return None
-    if id(type_.schema) in seen:
-        return seen[id(type_.schema)]
-    converters: list[tuple[str, Callable[[Any], Any]]] = []
+    return _FLOATS.get(kind) if fields is None else _record_converter(schema, type_, fields, seen)
+
+
+def _container_converter(kind: str, convert: Converter) -> Converter:
+    if kind == "array":
+        return lambda items: [convert(item) for item in items]
+    return lambda entries: {key: convert(item) for key, item in entries.items()}
+
+
+def _record_converter(
+    schema: _Schema, type_: _Type, fields: Mapping[str, _Type], seen: dict[int, Converter | None]
+) -> Converter | None:
+    identity = id(type_.schema)
+    if identity in seen:
+        return seen[identity]
+    converters: list[tuple[str, Converter]] = []
 
     def convert(record: Any) -> Any:
-        if record is not None:
-            for name, converter in converters:
-                record[name] = converter(record[name])
+        for name, converter in converters:
+            record[name] = converter(record[name])
         return record
 
-    seen[id(type_.schema)] = convert
+    seen[identity] = _or_none(convert)
     for name, field in fields.items():
         converter = _float_converter(schema, field, seen)
         if converter is not None:
             converters.append((name, converter))
-    return convert if converters else None
+    if not converters:
+        seen[identity] = None
+    return seen[identity]

@@ -8,11 +8,18 @@
     {#- One session may outlive many runs (Thrift server): Spark keeps a table's listing until it is told. -#}
     {%- do run_query("refresh table " ~ listing) -%}
     {%- do run_query("refresh table " ~ feed.relation) -%}
-    {{ return(alluvium.query_rows(alluvium.new_files_sql(listing, change_log))) }}
+    {{ return(alluvium.query_rows(alluvium.file_runs_sql(listing, change_log, "applied.file_path is null"))) }}
 {% endmacro %}
 
 
-{% macro new_files_sql(listing, change_log) -%}
+{# The files that one batch of a change log holds, as the same runs. #}
+{% macro files_of_batch(feed, change_log, batch) %}
+    {%- set listing = api.Relation.create(schema=feed.relation.schema, identifier=feed.relation.identifier ~ "__files") -%}
+    {{ return(alluvium.query_rows(alluvium.file_runs_sql(listing, change_log, "applied.batch <=> " ~ batch))) }}
+{% endmacro %}
+
+
+{% macro file_runs_sql(listing, change_log, wanted) -%}
     with listed as (
         select distinct
             _metadata.file_path as file_path,
@@ -21,17 +28,19 @@
         where length > 0
     ),
     applied as (
-        select distinct
+        select
             file_path,
-            file_length
+            file_length,
+            max(batch) as batch
         from {{ alluvium.file_ledger() }}
         where change_log = {{ alluvium.string_literal(change_log.render() if change_log else "") }}
+        group by file_path, file_length
     ),
     compared as (
         select
             listed.file_path,
             listed.file_length,
-            applied.file_path is null as is_new
+            {{ wanted }} as is_wanted
         from listed
         left join applied
             on listed.file_path = applied.file_path
@@ -42,7 +51,7 @@
         select
             *,
             row_number() over (order by file_path)
-            - row_number() over (partition by is_new order by file_path) as run
+            - row_number() over (partition by is_wanted order by file_path) as run
         from compared
     )
     select
@@ -52,7 +61,7 @@
         count_if(file_path like '%.gz') as gzip_count,
         sum(file_length) as bytes
     from runs
-    where is_new
+    where is_wanted
     group by run
     order by first_path
 {%- endmacro %}

@@ -1,42 +1,60 @@
 {#
-    How far a table has applied a change log, as a property of the table itself: it goes with the table when that
-    is dropped, replaced or restored. It is written after the merge, so it may lag after a kill and then the merge
-    repeats, which the position guard makes harmless; it can never run ahead.
+    How far a table has applied what it is built from, as properties of the table itself: they go with the table
+    when it is dropped, replaced or restored. They are written after the merge, so they may lag after a kill and
+    then the merge repeats, which changes nothing; they can never run ahead.
 #}
-{% macro pending_batches(change_log) %}
+{% macro pending_batches(upstream) %}
     {%- if flags.WHICH not in ["build", "run", "retry"] -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set newest = alluvium.newest_batch(change_log) -%}
-    {%- set applied = alluvium.applied_batch(this) if is_incremental() else 0 -%}
-    {#- A log whose batches end before what was applied is another log than the one applied: take it whole. -#}
+    {%- set newest = alluvium.newest_upstream_batch(upstream) -%}
+    {%- set applied = alluvium.applied_batch(this, upstream.identifier) if is_incremental() else 0 -%}
+    {#- An upstream whose batches end before what was applied is another one than that: take it whole. -#}
     {%- set after = applied if applied <= newest else 0 -%}
     {#- The post-hook compiles on its own, after the merge; the session's configuration carries the bound to it. -#}
-    {%- do run_query("set " ~ alluvium.applied_batch_setting() ~ " = " ~ newest) -%}
+    {%- do run_query("set " ~ alluvium.pending_batch_setting(upstream.identifier) ~ " = " ~ newest) -%}
     {{ return({"after": after, "until": newest}) }}
 {% endmacro %}
 
 
-{% macro applied_batch_setting() %}
-    {{ return("alluvium.applied_batch." ~ this.schema ~ "." ~ this.identifier) }}
+{# A state says itself how far it is; a change log is asked. #}
+{% macro newest_upstream_batch(upstream) %}
+    {%- for row in alluvium.query_rows("show tblproperties " ~ upstream) if row.key.startswith("alluvium.applied_batch.") -%}
+        {{ return(row.value | int) }}
+    {%- endfor -%}
+    {{ return(alluvium.newest_batch(upstream)) }}
 {% endmacro %}
 
 
-{% macro applied_batch(table) %}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key == "alluvium.applied_batch" -%}
+{% macro pending_batch_setting(upstream_identifier) %}
+    {{ return("alluvium.pending_batch." ~ this.schema ~ "." ~ this.identifier ~ "." ~ upstream_identifier) }}
+{% endmacro %}
+
+
+{% macro applied_batch(table, upstream_identifier) %}
+    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key == "alluvium.applied_batch." ~ upstream_identifier -%}
         {{ return(row.value | int) }}
     {%- endfor -%}
     {{ return(0) }}
 {% endmacro %}
 
 
-{# The post-hook of every table that is merged from a change log. #}
-{% macro record_applied_batch() %}
+{# The post-hook of every table that is merged from the batches of others. #}
+{% macro record_applied_batches() %}
     {%- if execute -%}
-        {%- for row in alluvium.query_rows("set " ~ alluvium.applied_batch_setting()) -%}
-            {%- if row.value | int(0) != alluvium.applied_batch(this) -%}
-                {%- do run_query("alter table " ~ this ~ " set tblproperties ('alluvium.applied_batch' = '" ~ row.value ~ "')") -%}
-            {%- endif -%}
+        {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
+            {%- do alluvium.record_applied_batch(graph.nodes[parent].alias) -%}
         {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro record_applied_batch(upstream_identifier) %}
+    {%- set pending = alluvium.query_rows("set " ~ alluvium.pending_batch_setting(upstream_identifier))[0].value -%}
+    {#- Spark answers `<undefined>` for a bound that the model did not ask for. -#}
+    {%- if pending | int(-1) not in [-1, alluvium.applied_batch(this, upstream_identifier)] -%}
+        {%- do run_query(
+            "alter table " ~ this ~ " set tblproperties ('alluvium.applied_batch." ~ upstream_identifier ~ "' = '" ~ pending ~ "')"
+        ) -%}
     {%- endif -%}
 {% endmacro %}

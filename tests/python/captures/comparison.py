@@ -47,9 +47,7 @@ class Comparison:
     differences: tuple[Difference, ...]
 
 
-def compare(
-    expected: Iterable[Row], actual: Iterable[Row], key: Sequence[str], columns: Sequence[str]
-) -> Comparison:
+def compare(expected: Iterable[Row], actual: Iterable[Row], key: Sequence[str], columns: Sequence[str]) -> Comparison:
     """Compares two sets of rows of canonical texts.
 
     Args:

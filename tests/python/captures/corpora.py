@@ -146,19 +146,12 @@ class Corpus:
     def time_precision_mode(self) -> str:
         """Of the connector. The MySQL family has no ``adaptive`` mode and another default than PostgreSQL."""
         default = "adaptive" if self.engine == "postgresql" else "adaptive_time_microseconds"
-        return self.connector.get("time.precision.mode", default)
+        return str(self.connector.get("time.precision.mode", default))
 
     @property
     def decimal_handling_mode(self) -> str:
         """Of the connector."""
         return self.connector.get("decimal.handling.mode", "precise")
-
-    def tables_of(self, layout: Layout) -> tuple[Table, ...]:
-        """The tables of which a layout has files; a small part of a corpus need not have all."""
-        from .landing import landed_files
-
-        topics = {file.topic for file in landed_files(self, layout)}
-        return tuple(table for table in self.tables if table.topic in topics)
 
     @cached_property
     def layouts(self) -> tuple[Layout, ...]:
@@ -248,8 +241,7 @@ def discover(captures: Path) -> tuple[Corpus, ...]:
 
 
 def base_type(database_type: str) -> str:
-    """The type without its length, precision or display width: ``timestamp(3) with time zone`` -> ``timestamp with
-    time zone``."""
+    """The type without its length, precision or display width: ``int(10) unsigned`` -> ``int unsigned``."""
     return re.sub(r"\s*\([^)]*\)", "", database_type).strip()
 
 
@@ -311,10 +303,10 @@ def spark_type(engine: str, database_type: str) -> str:
         return f"array<{spark_type(engine, database_type[:-2])}>"
     base, arguments = base_type(database_type), type_arguments(database_type)
     if base in ("numeric", "decimal"):
-        # Each value of an unconstrained numeric has a scale of its own; this is what a user would declare for money
-        # and ratios.
-        precision, scale = (*arguments, 0)[:2] if arguments else (38, 18)
-        return f"decimal({precision},{scale})" if precision <= 38 and scale >= 0 else "string"
+        # The values of an unconstrained numeric may have more digits than any decimal of Spark; they are declared as
+        # text.
+        precision, scale = (*arguments, 0)[:2] if arguments else (0, 0)
+        return f"decimal({precision},{scale})" if 0 < precision <= 38 and scale >= 0 else "string"
     if base == "bit":
         return "boolean" if arguments in ((), (1,)) else "bigint"
     return types.get(base, "string")

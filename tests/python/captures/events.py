@@ -21,7 +21,7 @@ from typing import Any
 from .canonical import INFINITY, MICROSECONDS_PER_DAY, civil, days_from_civil, from_spark
 from .comparison import Key, Row
 from .corpora import Column, Corpus, Layout, Table, base_type, spark_type, type_arguments
-from .landing import LandedFile, landed_files
+from .landing import LandedFile, landed_files, tables_of
 
 PLACEHOLDER = "__debezium_unavailable_value"
 PLACEHOLDER_BASE64 = base64.b64encode(PLACEHOLDER.encode()).decode()
@@ -55,7 +55,7 @@ class Event:
 
 def json_layout(corpus: Corpus, table: Table) -> Layout | None:
     """A layout that has the table in a form this module reads: the Lenses envelope last, since it is the longest."""
-    readable = [layout for layout in corpus.layouts if layout.using == "json" and table in corpus.tables_of(layout)]
+    readable = [layout for layout in corpus.layouts if layout.using == "json" and table in tables_of(corpus, layout)]
     return min(readable, key=lambda layout: (layout.store_envelope, layout.name), default=None)
 
 

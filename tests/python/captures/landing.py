@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from .corpora import Checkpoint, Corpus, Layout
+from .corpora import Checkpoint, Corpus, Layout, Table
 
 CONFLUENT_NAME = re.compile(r"(?P<topic>.+)\+(?P<partition>\d+)\+(?P<offset>\d+)\.[^/]+")
 LENSES_NAME = re.compile(r"(?P<topic>.+)\((?P<partition>\d+)_(?P<offset>\d+)\)\.[^/]+")
@@ -50,6 +50,13 @@ def landed_files(corpus: Corpus, layout: Layout) -> tuple[LandedFile, ...]:
     return tuple(files)
 
 
+@cache
+def tables_of(corpus: Corpus, layout: Layout) -> tuple[Table, ...]:
+    """The tables of which a layout has files; a small part of a corpus need not have all."""
+    topics = {file.topic for file in landed_files(corpus, layout)}
+    return tuple(table for table in corpus.tables if table.topic in topics)
+
+
 def folder(corpus: Corpus, layout: Layout) -> Path:
     """Where the recorded objects of one layout are."""
     return corpus.path / "bronze" / layout.name
@@ -63,7 +70,7 @@ def location(corpus: Corpus, layout: Layout, topic: str) -> tuple[str, str | Non
     found = [file for file in landed_files(corpus, layout) if file.topic == topic]
     if layout.sink == "confluent":
         return f"topics/{topic}", None
-    prefix = found[0].path.parent.relative_to(folder(corpus, layout)) if found else Path(".")
+    prefix = found[0].path.parent.relative_to(folder(corpus, layout)) if found else Path()
     return str(prefix), f"{topic}(*"
 
 
@@ -75,7 +82,7 @@ def land(corpus: Corpus, layout: Layout, checkpoint: Checkpoint | None, target: 
     Returns:
         number of objects added.
     """
-    for table in corpus.tables_of(layout):
+    for table in tables_of(corpus, layout):
         (target / location(corpus, layout, table.topic)[0]).mkdir(parents=True, exist_ok=True)
     added = 0
     for file in landed_files(corpus, layout) if checkpoint else ():

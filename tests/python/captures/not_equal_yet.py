@@ -48,7 +48,7 @@ class Reason:
     explains: Callable[[Difference, Evidence], bool]
 
 
-def _no_key(difference: Difference, evidence: Evidence) -> bool:
+def _no_key(_difference: Difference, evidence: Evidence) -> bool:
     return not evidence.table.key
 
 

@@ -45,7 +45,9 @@ def known(corpus: Corpus, layout: Layout, checkpoint: str, table: Table) -> list
         Known(
             key=None
             if entry["key"] == "*"
-            else tuple(from_oracle(corpus.engine, type_, text) for type_, text in zip(types, entry["key"], strict=True)),
+            else tuple(
+                from_oracle(corpus.engine, type_, text) for type_, text in zip(types, entry["key"], strict=True)
+            ),
             column=None if entry["column"] == "*" else entry["column"],
             why=entry["why"],
         )

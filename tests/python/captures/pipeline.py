@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ from .project import REPOSITORY, SILVER_SCHEMA, Feed, write_project
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Two builds of one table number their batches differently; everything else has to be equal.
+BATCH_COLUMN = "_cdc_batch"
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,13 @@ class Held:
         rows: living rows, canonical text by column; none for a table without key.
         operations: change events in the log by op.
         kinds: rows of the log by kind.
+        reject_reasons: rejected rows of the log by reason.
     """
 
     rows: list[Row]
     operations: dict[str, int]
     kinds: dict[str, int]
+    reject_reasons: dict[str, int]
 
 
 class PipelineError(Exception):
@@ -59,29 +65,33 @@ class PipelineError(Exception):
 
 
 class Pipeline:
-    """The project over all feeds of some cases, run checkpoint by checkpoint, each once.
+    """The project over some cases, run checkpoint by checkpoint, each once.
 
-    One dbt invocation loads the next files of every feed. What the tables held after it is read at once, so that
-    later runs do not matter to it.
+    One dbt invocation loads the next files of every corpus and layout. What the tables held after it is read at
+    once, so that later runs do not matter to it.
     """
 
-    def __init__(self, folder: Path, cases: Iterable[Case]) -> None:
+    def __init__(self, folder: Path, cases: Iterable[Case], rebuilt: Iterable[Case] = ()) -> None:
         """Writes the project.
 
         Args:
             folder: empty folder for the project and the landed files.
-                cases: every case that will be asked for; other tables are not built.
+            cases: every case that will be asked for; a table is built at the checkpoints of its cases only.
+            rebuilt: cases whose tables are built at every checkpoint, and in the end anew.
         """
         self.cases = tuple(cases)
+        self.rebuilt = tuple(rebuilt)
         self.project = folder / "project"
         self.project.mkdir(parents=True)
+        feeds = dict.fromkeys((case.corpus, case.layout) for case in (*self.cases, *self.rebuilt))
         self.feeds = {
-            key: Feed(*key, landing=folder / "landing" / key[0].source_name(key[1]))
-            for key in dict.fromkeys((case.corpus, case.layout) for case in self.cases)
+            (corpus, layout): Feed(corpus, layout, landing=folder / "landing" / corpus.source_name(layout))
+            for corpus, layout in feeds
         }
-        self.rounds_done = 0
-        self.failed: dict[str, str] = {}
+        self._rounds_done = 0
+        self._failed: dict[str, str] = {}
         self._held: dict[str, Held | PipelineError] = {}
+        self._contents: dict[str, list[Counter[tuple[Any, ...]]]] = {}
         write_project(self.project, self.feeds.values())
 
     def held(self, case: Case) -> Held:
@@ -90,13 +100,28 @@ class Pipeline:
         Raises:
             PipelineError: a model of the table failed, at this checkpoint or an earlier one.
         """
-        while self.rounds_done <= case.round:
-            self._run_round(self.rounds_done)
-            self.rounds_done += 1
+        self._run_rounds(case.round + 1)
         held = self._held[case.id]
         if isinstance(held, PipelineError):
             raise held
         return held
+
+    def contents_before_and_after_rebuild(self, case: Case, model: str) -> list[Counter[tuple[Any, ...]]]:
+        """Rows of a model of a `rebuilt` case: first as they were built in batches, then as one full refresh did.
+
+        Rows are counted; `BATCH_COLUMN` is left out.
+
+        Raises:
+            PipelineError: a model of the table failed.
+        """
+        if not self._contents:
+            self._run_rounds(max(len(case.corpus.checkpoints) for case in self.rebuilt))
+            models = [model for case in self.rebuilt for model in self.feed(case).models(case.table)]
+            self._read_contents(models)
+            self._run(models, "--full-refresh")
+            self._read_contents(models)
+        self._raise_failed(self.feed(case), case.table)
+        return self._contents[model]
 
     def feed(self, case: Case) -> Feed:
         """The source of a case."""
@@ -104,30 +129,37 @@ class Pipeline:
 
     @property
     def spark(self) -> SparkSession:
-        """The session that dbt used. Raises PipelineError before the first run."""
-        from pyspark.sql import SparkSession
+        """The session that dbt uses. Raises PipelineError before the first run."""
+        from pyspark.sql import SparkSession  # the module starts no JVM, but is slow to load
 
         session = SparkSession.getActiveSession()
         if session is None:
             raise PipelineError("no Spark session: dbt has not run")
         return session
 
-    def relation(self, model: str) -> str:
-        """A model's name in SQL."""
-        return f"`{SILVER_SCHEMA}`.`{model}`"
+    def _run_rounds(self, rounds: int) -> None:
+        while self._rounds_done < rounds:
+            self._run_round(self._rounds_done)
+            self._rounds_done += 1
 
-    def tables(self) -> list[tuple[Feed, Table]]:
-        """The tables that the cases ask for."""
-        wanted = dict.fromkeys((case.corpus, case.layout, case.table.name) for case in self.cases)
-        by_name = {(case.corpus, case.table.name): case.table for case in self.cases}
-        return [(self.feeds[corpus, layout], by_name[corpus, table]) for corpus, layout, table in wanted]
+    def _run_round(self, index: int) -> None:
+        for feed in self.feeds.values():
+            land(feed.corpus, feed.layout, None, feed.landing)
+            for checkpoint in feed.corpus.checkpoints[index : index + 1]:
+                land(feed.corpus, feed.layout, checkpoint, feed.landing)
+        asked = [case for case in self.cases if case.round == index]
+        built = [*asked, *(case for case in self.rebuilt if index < len(case.corpus.checkpoints))]
+        models = dict.fromkeys(model for case in built for model in self.feed(case).models(case.table))
+        # Nobody looks: the next run reads these files too.
+        if models:
+            self._run(tuple(models))
+        for case in asked:
+            try:
+                self._held[case.id] = self._read(self.feed(case), case.table)
+            except PipelineError as error:
+                self._held[case.id] = error
 
-    def run(self, models: Sequence[str], *flags: str) -> None:
-        """Runs models; what failed is in `failed`.
-
-        Raises:
-            PipelineError: dbt did not come so far as to run a model.
-        """
+    def _run(self, models: Sequence[str], *flags: str) -> None:
         result = dbtRunner().invoke(
             [
                 "--quiet",
@@ -139,56 +171,41 @@ class Pipeline:
                 *("--select", *models),
             ]
         )
-        if result.exception is not None or result.result is None:
-            raise PipelineError(f"dbt did not run: {result.exception}")
+        if result.exception is not None:
+            self._failed |= dict.fromkeys(models, f"dbt did not run: {result.exception}")
         for node in getattr(result.result, "results", ()):
             if node.status not in ("success", "pass", "warn"):
-                self.failed[node.node.name] = f"{node.status}: {node.message}"
+                self._failed[node.node.name] = f"{node.status}: {node.message}"
 
-    def _run_round(self, index: int) -> None:
-        for feed in self.feeds.values():
-            checkpoints = feed.corpus.checkpoints
-            land(feed.corpus, feed.layout, None, feed.landing)
-            if index < len(checkpoints):
-                land(feed.corpus, feed.layout, checkpoints[index], feed.landing)
-        asked = [case for case in self.cases if case.round == index]
-        # Without a case to look at there is nothing to see in between: the next round lands all of it.
-        if asked:
-            self.run([model for feed, table in self.tables() for model in feed.models(table)])
-        for case in asked:
-            try:
-                self._held[case.id] = self._read(case)
-            except PipelineError as error:
-                self._held[case.id] = error
+    def _raise_failed(self, feed: Feed, table: Table) -> None:
+        for model in feed.models(table):
+            if model in self._failed:
+                raise PipelineError(f"{model}: {self._failed[model]}")
 
-    def _read(self, case: Case) -> Held:
-        feed = self.feed(case)
-        for model in feed.models(case.table):
-            if model in self.failed:
-                raise PipelineError(f"{model}: {self.failed[model]}")
-        log = self.relation(feed.change_log(case.table))
-        counts = self.spark.sql(f"select _cdc_kind, _cdc_op, count(*) from {log} group by 1, 2").collect()
-        operations: dict[str, int] = {}
-        kinds: dict[str, int] = {}
-        for kind, op, count in counts:
-            kinds[kind] = kinds.get(kind, 0) + count
-            if op is not None:
-                operations[op] = operations.get(op, 0) + count
-        return Held(self.living_rows(feed, case.table) if case.table.key else [], operations, kinds)
+    def _read(self, feed: Feed, table: Table) -> Held:
+        self._raise_failed(feed, table)
+        log = _relation(feed.change_log(table))
+        counts: dict[str, Counter[str]] = {
+            "_cdc_op": Counter(),
+            "_cdc_kind": Counter(),
+            "_cdc_reject_reason": Counter(),
+        }
+        columns = ", ".join(counts)
+        for *values, count in self.spark.sql(f"select {columns}, count(*) from {log} group by {columns}").collect():
+            for column, value in zip(counts, values, strict=True):
+                if value is not None:
+                    counts[column][value] += count
+        rows = self._living_rows(feed, table) if table.key else []
+        return Held(rows, *(dict(counter) for counter in counts.values()))
 
-    def living_rows(self, feed: Feed, table: Table) -> list[Row]:
-        """Living rows of a table now, canonical text by column.
-
-        Raises:
-            PipelineError: a column is missing, or has another type than it was declared with.
-        """
-        relation = self.relation(feed.living(table))
+    def _living_rows(self, feed: Feed, table: Table) -> list[Row]:
+        relation = _relation(feed.living(table))
         types = {name.lower(): type_ for name, type_ in self.spark.table(relation).dtypes}
         for column in table.columns:
             found = types.get(column.name.lower())
             if found != column.spark_type:
                 raise PipelineError(f"{relation}.{column.name} is {found}, declared as {column.spark_type}")
-        expressions = ", ".join(fetch_expression(f"`{c.name}`", c.spark_type) for c in table.columns)
+        expressions = ", ".join(fetch_expression(f"`{column.name}`", column.spark_type) for column in table.columns)
         return [
             {
                 column.name: _readable(feed.corpus.engine, column.database_type, value)
@@ -197,10 +214,29 @@ class Pipeline:
             for row in self.spark.sql(f"select {expressions} from {relation}").collect()
         ]
 
+    def _read_contents(self, models: Iterable[str]) -> None:
+        for model in models:
+            contents: Counter[tuple[Any, ...]] = Counter()
+            if model not in self._failed:
+                columns = [c for c in self.spark.table(_relation(model)).dtypes if c[0] != BATCH_COLUMN]
+                expressions = ", ".join(fetch_expression(f"`{name}`", type_) for name, type_ in columns)
+                rows = self.spark.sql(f"select {expressions} from {_relation(model)}").collect()
+                contents.update(tuple(map(_hashable, row)) for row in rows)
+            self._contents.setdefault(model, []).append(contents)
 
-def _readable(engine: str, database_type: str, value: Any) -> str | None:
+
+def _relation(model: str) -> str:
+    return f"`{SILVER_SCHEMA}`.`{model}`"
+
+
+def _readable(engine: str, database_type: str, value: Any) -> str | None:  # noqa: ANN401
     try:
         return from_spark(engine, database_type, value)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ArithmeticError) as error:
         # A difference of this one cell, not the end of the comparison.
         return f"{value!r} ({error})"
+
+
+def _hashable(value: Any) -> Any:  # noqa: ANN401
+    # NaN is not equal to itself, a list has no hash.
+    return repr(value) if isinstance(value, float | list | dict) else value

@@ -11,6 +11,7 @@ import pytest
 
 from .corpora import Corpus, discover
 from .events import json_layout
+from .landing import tables_of
 from .pipeline import Case, Pipeline
 from .project import REPOSITORY
 
@@ -51,9 +52,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrizes what the tests of this package ask for by name.
 
     ``case`` is each table of each layout at each checkpoint, ``final_case`` those of the last checkpoint,
+    ``rebuilt_case`` those of the last checkpoint too, and the table is built at every checkpoint and then anew,
     ``recorded`` each table that has a JSON layout at each checkpoint, ``corpus`` each corpus.
     """
-    for argument in ("case", "final_case"):
+    for argument in ("case", "final_case", "rebuilt_case"):
         if argument in metafunc.fixturenames:
             parameters = [
                 pytest.param(case, id=case.id, marks=() if is_fast(case) else pytest.mark.slow)
@@ -80,24 +82,26 @@ def all_cases(config: pytest.Config) -> list[Case]:
         Case(corpus, layout, table, checkpoint)
         for corpus in corpora(config)
         for layout in corpus.layouts
-        for table in corpus.tables_of(layout)
+        for table in tables_of(corpus, layout)
         for checkpoint in corpus.checkpoints
     ]
 
 
 def is_fast(case: Case) -> bool:
     """True for the part that `make test` runs."""
-    return (case.corpus.name, case.layout.name) in FAST and case.table.entity in FAST[case.corpus.name, case.layout.name]
+    return (case.corpus.name, case.layout.name) in FAST and case.table.entity in FAST[
+        case.corpus.name, case.layout.name
+    ]
 
 
 @pytest.fixture(scope="session")
 def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     """The dbt project over what the selected tests ask for; it runs when the first of them asks."""
-    asked = [
-        item.callspec.params[argument]
-        for item in request.session.items
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-        for argument in ("case", "final_case")
-        if argument in item.callspec.params
-    ]
-    return Pipeline(tmp_path_factory.mktemp("captures"), dict.fromkeys(asked))
+    asked: dict[str, list[Case]] = {"case": [], "final_case": [], "rebuilt_case": []}
+    for item in request.session.items:
+        callspec = getattr(item, "callspec", None)
+        for argument in asked:
+            if callspec is not None and argument in callspec.params:
+                asked[argument].append(callspec.params[argument])
+    cases = dict.fromkeys([*asked["case"], *asked["final_case"]])
+    return Pipeline(tmp_path_factory.mktemp("captures"), cases, asked["rebuilt_case"])

@@ -6,6 +6,7 @@ schemas, and a model is what a user of the project writes: a configuration and o
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import yaml
 
 from .corpora import Column, Corpus, Layout, Table
-from .landing import location
+from .landing import location, tables_of
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 # The models of this table, with its names replaced, are the models of every recorded table.
@@ -82,7 +83,8 @@ def write_project(root: Path, feeds: Iterable[Feed]) -> None:
         root: folder, which exists.
         feeds: what to declare; their landing folders need not exist yet.
     """
-    (root / "macros").symlink_to(REPOSITORY / "macros", target_is_directory=True)
+    # A copy, so that all checkpoints are built by the same macros while somebody edits them.
+    shutil.copytree(REPOSITORY / "macros", root / "macros")
     _write_yaml(root / "dbt_project.yml", _project())
     for feed in feeds:
         bronze = root / "models" / "bronze" / feed.source
@@ -90,7 +92,7 @@ def write_project(root: Path, feeds: Iterable[Feed]) -> None:
         bronze.mkdir(parents=True)
         silver.mkdir(parents=True)
         _write_yaml(bronze / f"_{feed.source}__sources.yml", {"version": 2, "sources": [_source(feed)]})
-        for table in feed.corpus.tables_of(feed.layout):
+        for table in tables_of(feed.corpus, feed.layout):
             for name, sql in feed.models(table).items():
                 (silver / f"{name}.sql").write_text(sql, encoding="utf-8")
 
@@ -120,7 +122,7 @@ def _source(feed: Feed) -> dict[str, Any]:
         "name": feed.source,
         "schema": BRONZE_SCHEMA,
         "config": {"meta": {"cdc": cdc}},
-        "tables": [_table(feed, table) for table in corpus.tables_of(layout)],
+        "tables": [_table(feed, table) for table in tables_of(corpus, layout)],
     }
 
 

@@ -38,9 +38,7 @@ def judge(found: Sequence[Difference], known: Sequence[Known], expected: Mapping
     """
     remaining = [difference for difference in found if not is_known(difference, known)]
     pending = Counter(expected[difference].name for difference in remaining if difference in expected)
-    owed = dict.fromkeys(
-        reason.name for difference, reason in expected.items() if not is_known(difference, known)
-    )
+    owed = dict.fromkeys(reason.name for difference, reason in expected.items() if not is_known(difference, known))
     return Verdict(
         faults=tuple(difference for difference in remaining if difference not in expected),
         excused=sum(1 for difference in found if is_known(difference, known)),
@@ -51,9 +49,7 @@ def judge(found: Sequence[Difference], known: Sequence[Known], expected: Mapping
 
 def is_known(difference: Difference, known: Sequence[Known]) -> bool:
     """True if the corpus lists the cell or row as not to be had."""
-    return any(
-        entry.key in (None, difference.key) and entry.column in (None, difference.column) for entry in known
-    )
+    return any(entry.key in (None, difference.key) and entry.column in (None, difference.column) for entry in known)
 
 
 def describe(differences: Sequence[Difference], shown: int = 20) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -166,7 +165,7 @@ def test_debian_without_ensurepip_uses_the_wheel_of_apt(
     (tools / "mkdir").symlink_to(mkdir)
     monkeypatch.setenv("PATH", str(tools))
     (wheel,) = setup.download_pip_wheel()
-    assert wheel.startswith(str(checkout / ".alluvium")) and os.path.basename(wheel) == "pip-1-py3-none-any.whl"
+    assert Path(wheel) == checkout / ".alluvium/pip/usr/share/python-wheels/pip-1-py3-none-any.whl"
 
 
 @pytest.mark.parametrize("name", ["requirements", "requirements-dev", "scripts/requirements-build"])

@@ -91,9 +91,7 @@ def test_other_file_than_locked_is_refused_and_not_kept(cache: Path, monkeypatch
         ("", "Java ended without a word"),
     ],
 )
-def test_failure_is_one_sentence(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, output: str, sentence: str
-) -> None:
+def test_failure_is_one_sentence(cache: Path, monkeypatch: pytest.MonkeyPatch, output: str, sentence: str) -> None:
     monkeypatch.setattr(jars, "_run_ivy", Ivy(None, output))
     with pytest.raises(AlluviumError) as caught:
         jars.class_path()

@@ -92,7 +92,7 @@ def test_ca_bundle_of_the_environment_wins(tmp_path: Path, variable: str) -> Non
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate authority (PEM), made by Java's own keytool."""
     directory = tmp_path_factory.mktemp("authority")
-    command = [java.select({"PATH": ""}).home / "bin" / "keytool", "-storepass", "changeit", "-keystore", "own.p12"]
+    command = [f"{java.select({'PATH': ''}).home}/bin/keytool", "-storepass", "changeit", "-keystore", "own.p12"]
     subprocess.run(
         [*command, "-genkeypair", "-alias", "ca", "-keyalg", "EC", "-dname", "CN=own authority", "-ext", "bc=ca:true"],
         cwd=directory,

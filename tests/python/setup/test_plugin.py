@@ -35,7 +35,9 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict
     return calls
 
 
-def start(directory: Path, monkeypatch: pytest.MonkeyPatch, which: str, project: str, target: str | None = None) -> None:
+def start(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, which: str, project: str, target: str | None = None
+) -> None:
     """What dbt does with the plugin at the begin of a command."""
     from dbt import flags
 

@@ -10,7 +10,7 @@ import jinja2
 import pytest
 import yaml
 
-from alluvium import AlluviumError, java, session
+from alluvium import AlluviumError, java, prepare, session
 
 ROOT = Path(__file__).resolve().parents[3]
 JAVA = java.Java(Path("/java"), 17, "PATH")
@@ -80,18 +80,39 @@ def test_workers_run_this_python() -> None:
 HOLD = "import fcntl, sys; f = open(sys.argv[1], 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); input()"
 
 
-def test_second_process_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    url = f"jdbc:derby:;databaseName={tmp_path};create=true"
-    session.refuse_second_process(url)
-    lock = tmp_path / "dbex.lck"
-    lock.touch()
-    session.refuse_second_process(url)  # left behind by a process that was killed
+@pytest.mark.parametrize("lock", ["metastore_db.lock", "metastore_db/dbex.lck"])
+def test_second_process_is_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
+    """Whether the first one has opened Derby already or not."""
+    monkeypatch.setattr(session, "_claimed", {})
+    url = f"jdbc:derby:;databaseName={tmp_path}/metastore_db;create=true"
+    (tmp_path / lock).parent.mkdir(exist_ok=True)
+    (tmp_path / lock).touch()
     with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLD, str(tmp_path / lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout
         process.stdout.readline()
         with pytest.raises(AlluviumError, match="set ALLUVIUM_HOME to another directory"):
-            session.refuse_second_process(url)
+            session.claim(url)
         process.communicate(b"\n")
-    session.refuse_second_process(url)
+    session.claim(url)  # the file is left behind, nobody holds it
+    session.claim(url)  # and a process may ask twice
+
+
+def test_sparks_own_configuration(tmp_path: Path) -> None:
+    """For `dbt debug`, which loads no plugin."""
+    prepare.configure_spark(tmp_path, [Path("/jars/a.jar"), Path("/jars/b.jar")])
+    conf = tmp_path / "conf"
+    assert (conf / "spark-defaults.conf").read_text(encoding="utf-8").split() == [
+        session.CLASS_PATH,
+        "/jars/a.jar:/jars/b.jar",
+    ]
+    assert (conf / "log4j2.properties").read_bytes() == session.LOGGING.read_bytes()
+    sourced = subprocess.run(
+        ["sh", "-c", f'. {conf}/spark-env.sh; echo "$JAVA_HOME"'],
+        env={"PATH": "/usr/bin:/bin", "JAVA_HOME": "/gone"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert java.inspect(Path(sourced.stdout.strip()), "JAVA_HOME") is not None

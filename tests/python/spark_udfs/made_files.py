@@ -112,7 +112,8 @@ def avro_header(schema: Any, codec: str = "null") -> bytes:
 def parquet(table: pa.Table, **options: Any) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, **options)
-    return sink.getvalue().to_pybytes()
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def gz(text: bytes) -> bytes:

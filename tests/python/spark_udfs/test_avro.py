@@ -289,5 +289,6 @@ def test_float32_text_is_the_shortest_that_round_trips() -> None:
 
 
 def test_the_made_files_are_avro_to_another_reader() -> None:
+    record: Any
     (record,) = fastavro.reader(io.BytesIO(avro(ENVELOPE, [envelope(5)])))
     assert str(record["after"]["balance"]) == "-0.05"

@@ -142,13 +142,13 @@ def test_many_row_groups_and_batches_keep_the_order() -> None:
 
 
 def test_lists_maps_and_structs_with_nulls_across_batches() -> None:
-    values = [
+    values: list[Any] = [
         None if n % 7 == 0 else {"l": None if n % 5 == 0 else [n] * (n % 4), "m": [(str(n), n)]} for n in range(9_001)
     ]
     table = pa.table(
         {"s": pa.array(values, pa.struct([("l", pa.list_(pa.int64())), ("m", pa.map_(pa.string(), pa.int64()))]))}
     )
-    expected = [None if value is None else {"l": value["l"], "m": dict(value["m"])} for value in values]  # type: ignore[call-overload]
+    expected = [None if value is None else {"l": value["l"], "m": dict(value["m"])} for value in values]
     assert [json.loads(record.value or "")["s"] for record in read(table)] == expected
 
 

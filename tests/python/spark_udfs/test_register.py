@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from made_files import ENVELOPE, avro, envelope, gz, parquet
+from pyspark import cloudpickle
+from pyspark.serializers import CloudPickleSerializer
 
 import spark_udfs
 from spark_udfs.reader import ReadRecords
@@ -91,7 +93,8 @@ def test_values_and_types_arrive_as_the_function_gives_them(spark: SparkSession,
     }
 
 
-def test_null_content_is_one_error_row(spark: SparkSession, files: str) -> None:
+@pytest.mark.usefixtures("files")
+def test_null_content_is_one_error_row(spark: SparkSession) -> None:
     source = "(select 'x' as name, cast(null as binary) as content, cast(null as string) as path)"
     (row,) = spark.sql(LATERAL.format(source=source)).collect()
     assert (row["line"], row["value"], row["semantic_types"]) == (1, None, None)
@@ -100,10 +103,8 @@ def test_null_content_is_one_error_row(spark: SparkSession, files: str) -> None:
 
 def test_workers_do_not_need_the_package(tmp_path: Path) -> None:
     """A cluster's workers have the libraries, not this checkout."""
-    from pyspark import cloudpickle
-
     cloudpickle.register_pickle_by_value(spark_udfs)  # type: ignore[no-untyped-call]
-    (tmp_path / "handler").write_bytes(cloudpickle.dumps(ReadRecords))
+    (tmp_path / "handler").write_bytes(CloudPickleSerializer().dumps(ReadRecords))  # type: ignore[no-untyped-call]
     (tmp_path / "x.avro").write_bytes(avro(ENVELOPE, [envelope(1)]))
     script = (
         "import importlib.abc, pathlib, pickle, sys\n"

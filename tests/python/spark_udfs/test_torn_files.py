@@ -46,8 +46,7 @@ def test_every_cut(name: str) -> None:
         if length in whole and name == "gzip-members":
             # The first member ends inside a line, which is the last line of the shorter file.
             assert cut[:-1] == records[: len(cut) - 1]
-            assert records[len(cut) - 1].value is not None
-            assert records[len(cut) - 1].value.startswith(cut[-1].value or "-")
+            assert (records[len(cut) - 1].value or "").startswith(cut[-1].value or "-")
         elif length in whole:
             assert cut in (records[: len(cut)], [Record(0, None, None, None)])
         else:

@@ -1,0 +1,68 @@
+{# The files of a change log's newest batch whose lines are not all in it, once, or not as the ledger has them. #}
+{% macro unaccounted_lines(change_log) -%}
+    {%- set feed = alluvium.feed_of_relation("unaccounted_lines", change_log) -%}
+    {%- set batch = alluvium.newest_batch(change_log) -%}
+    {{ return(alluvium.unaccounted_lines_sql(feed, change_log, batch, alluvium.files_of_batch(feed, change_log, batch))) }}
+{%- endmacro %}
+
+
+{% macro unaccounted_lines_sql(feed, change_log, batch, files) -%}
+with bronze as (
+    select
+        file_path,
+        file_length,
+        count_if(value is not null or read_error is not null) as line_count
+    from (
+        {{ alluvium.bronze_records(feed, files) | indent(8) }}
+    ) as records
+    group by file_path, file_length
+),
+
+silver as (
+    select
+        _cdc_file_path as file_path,
+        _cdc_file_length as file_length,
+        count_if(_cdc_kind <> 'empty_file') as line_count,
+        count(distinct _cdc_line) - count_if(_cdc_kind = 'empty_file') as distinct_line_count
+    from {{ change_log }}
+    where _cdc_batch = {{ batch }}
+    group by _cdc_file_path, _cdc_file_length
+),
+
+ledger as (
+    select
+        file_path,
+        file_length,
+        line_count,
+        change_count + rejected_count + control_count as counted
+    from {{ alluvium.file_ledger() }}
+    where
+        change_log = '{{ change_log.render() }}'
+        and batch = {{ batch }}
+)
+
+select
+    coalesce(bronze.file_path, silver.file_path, ledger.file_path) as file_path,
+    bronze.line_count as lines_in_bronze,
+    silver.line_count as lines_in_change_log,
+    silver.distinct_line_count,
+    ledger.line_count as lines_in_ledger,
+    ledger.counted as lines_by_kind_in_ledger
+from silver
+full outer join ledger on silver.file_path = ledger.file_path and silver.file_length = ledger.file_length
+-- A file that was landed anew with another length since is another file: it is counted with its own batch.
+full outer join bronze
+    on coalesce(silver.file_path, ledger.file_path) = bronze.file_path
+    and coalesce(silver.file_length, ledger.file_length) = bronze.file_length
+where
+    not (silver.line_count <=> ledger.line_count)
+    or not (silver.line_count <=> ledger.counted)
+    or not (silver.line_count <=> silver.distinct_line_count)
+    or (bronze.file_path is not null and silver.file_path is not null and bronze.line_count <> silver.line_count)
+{%- endmacro %}
+
+
+{# `fail_above` of the source behind a change log, none where it has no threshold. #}
+{% macro rejected_threshold(change_log) %}
+    {{ return(alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above")) }}
+{% endmacro %}

@@ -1,0 +1,54 @@
+{#
+    The keys of a state that changed since the model last read it, deleted ones among them: what an incremental mart
+    has to compute again. Every key when the model is built anew.
+    {{ changed_keys(ref('slv_shop__orders_state'), ['region', 'order_no']) }}
+#}
+{% macro changed_keys(state, key) %}
+    {%- if not execute -%}
+        {{ return("select 1 as not_compiled") }}
+    {%- endif -%}
+    {%- if not key -%}
+        {% do alluvium.raise_invalid("changed_keys", "key", key, "at least one column") %}
+    {%- endif -%}
+    {{ return(adapter.dispatch("changed_keys", "alluvium")(state, key, alluvium.pending_batches(state))) }}
+{% endmacro %}
+
+
+{% macro default__changed_keys(state, key, batches) -%}
+select {{ alluvium.column_list(key) | join(", ") }}
+from {{ state }}
+{%- if batches %}
+where _cdc_batch > {{ batches.after }}
+{%- endif %}
+{%- endmacro %}
+
+
+{#
+    The pre-hook of an incremental mart: takes out the rows whose key was deleted in a state since the mart last
+    read it. dbt's merge has no delete.
+#}
+{% macro delete_vanished_keys(state, key) %}
+    {%- if execute and is_incremental() -%}
+        {%- set after = alluvium.applied_batch(this, state.identifier) -%}
+        {%- if after < alluvium.newest_upstream_batch(state) -%}
+            {%- do run_query(alluvium.delete_vanished_keys_sql(this, state, key, after)) -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro delete_vanished_keys_sql(target, state, key, after) -%}
+    merge into {{ target }} as target
+    using (
+        select {{ alluvium.column_list(key) | join(", ") }}
+        from {{ state }}
+        where
+            _is_deleted
+            and _cdc_batch > {{ after }}
+    ) as vanished
+    on
+        {%- for name in key %}
+        {{ "and " if not loop.first }}target.{{ alluvium.quoted_identifier(name) }} <=> vanished.{{ alluvium.quoted_identifier(name) }}
+        {%- endfor %}
+    when matched then delete
+{%- endmacro %}

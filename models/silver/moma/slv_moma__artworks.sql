@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_moma__artworks_state")) }}

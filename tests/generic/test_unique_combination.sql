@@ -1,0 +1,12 @@
+{#
+    Fails for each combination of the columns that occurs more than once: the grain of a model with a composite key.
+    NULLs count as equal, unlike in a unique constraint: two rows that differ in nothing else are one too many.
+#}
+{% test unique_combination(model, columns) %}
+select
+    {{ columns | join(", ") }},
+    count(*) as row_count
+from {{ model }}
+group by {{ columns | join(", ") }}
+having count(*) > 1
+{% endtest %}
