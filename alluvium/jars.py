@@ -1,4 +1,4 @@
-"""The jars that Spark needs beyond PySpark's own: resolved once by Spark's Ivy, kept, and verified against jars.lock."""
+"""The jars that Spark needs beyond PySpark's own: resolved once by Spark's Ivy, verified against jars.lock, kept."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def proxy_options(proxies: Mapping[str, str]) -> list[str]:
 
 def explain(output: str, jar: Jar, directory: Path) -> str:
     """One sentence for the user from what Ivy printed when it could not get `jar`."""
-    elsewhere = f"or copy the files that {LOCK.name} names into {directory}"
+    elsewhere = f"or copy the files that {LOCK.name} names to {directory}"
     if "PKIX path building failed" in output:
         return (
             f"Java does not trust the certificate of the Maven repository that has {jar.coordinate}: name your "
@@ -178,4 +178,4 @@ def explain(output: str, jar: Jar, directory: Path) -> str:
         )
     lines = [line.strip() for line in output.splitlines() if "Exception" in line or "rror:" in line]
     reason = lines[0] if lines else "Java ended without a word"
-    return f"Spark could not resolve {jar.coordinate} ({reason[:300]}): mend that, {elsewhere}, then run 'make setup' again."
+    return f"Spark cannot resolve {jar.coordinate} ({reason[:300]}): mend it, {elsewhere}, and run 'make setup' again."

@@ -60,7 +60,7 @@ def concerns(project_name: str, directory: Path) -> bool:
     return (directory / packages / PROJECT / "dbt_project.yml").is_file()
 
 
-def session_parameters(flags: Any) -> dict[str, str] | None:  # noqa: ANN401 dbt's flags have no static type
+def session_parameters(flags: Any) -> dict[str, str] | None:
     """The Spark settings of the profile and target that dbt will use, None when it is not a Spark session."""
     from dbt.config.runtime import load_profile
 

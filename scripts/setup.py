@@ -221,7 +221,7 @@ def explain(output: str) -> str:
             "files; try another network or mirror (PIP_INDEX_URL), then run 'make setup' again."
         )
     if re.search(
-        r"Max retries exceeded|NewConnectionError|NameResolutionError|connection broken by|timed out|from versions: none",
+        r"Max retries exceeded|NewConnectionError|connection broken by|timed out|from versions: none",
         output,
     ):
         return (
@@ -283,7 +283,7 @@ def install(interpreter: str, lock: str) -> None:
         if subprocess.call(pip + ["--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
             run(first_pip(interpreter, VENV_PYTHON, VENV) + ["install", "--require-hashes", "-r", build], ROOT, environ)
         run(pip + ["install", "--require-hashes", "-r", build], ROOT, environ)
-        # Without isolation: pyspark and PyHive have no wheels, and would be built with the newest setuptools of the day.
+        # Without isolation: pyspark and PyHive have no wheels, and would be built with the setuptools of the day.
         run(pip + ["install", "--require-hashes", "--no-build-isolation", "-r", lock], ROOT, environ, announce)
         run(pip + ["install", "--no-deps", "--no-build-isolation", "--no-index", "-e", ROOT], ROOT, environ)
     finally:

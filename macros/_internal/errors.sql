@@ -4,7 +4,7 @@
 #}
 {% macro raise_invalid(caller_name, argument, given, allowed) %}
     {{ exceptions.raise_compiler_error(
-        caller_name ~ ": " ~ argument ~ " is " ~ (given | tojson if given is not none else "not given")
+        caller_name ~ ": " ~ argument ~ " is " ~ (tojson(given) if given is not none else "not given")
         ~ "; allowed: " ~ (allowed | join(", ") if allowed is sequence and allowed is not string else allowed) ~ "."
     ) }}
 {% endmacro %}

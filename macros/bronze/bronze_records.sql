@@ -23,50 +23,50 @@
 
 
 {% macro text_records(feed, runs) -%}
-    select
-        value,
-        cast(null as map<string, string>) as semantic_types,
-        cast(null as string) as read_error,
-        _metadata.file_path as file_path,
-        _metadata.file_size as file_length,
-        _metadata.file_modification_time as file_modified_at,
-        _metadata.file_block_start as file_block_start,
-        monotonically_increasing_id() as record_order
-    from {{ feed.relation }}
-    where
-        _metadata.file_path not like '%.gz'
-        {%- if runs is not none %}
-        and {{ alluvium.file_predicate(runs) }}
-        {%- endif %}
+select
+    value,
+    cast(null as map<string, string>) as semantic_types,
+    cast(null as string) as read_error,
+    _metadata.file_path as file_path,
+    _metadata.file_size as file_length,
+    _metadata.file_modification_time as file_modified_at,
+    _metadata.file_block_start as file_block_start,
+    monotonically_increasing_id() as record_order
+from {{ feed.relation }}
+where
+    _metadata.file_path not like '%.gz'
+    {%- if runs is not none %}
+    and {{ alluvium.file_predicate(runs) }}
+    {%- endif %}
 {%- endmacro %}
 
 
 {% macro container_records(feed, runs) -%}
+select
+    record.value,
+    record.semantic_types,
+    record.error as read_error,
+    files.file_path,
+    files.file_length,
+    files.file_modified_at,
+    cast(0 as bigint) as file_block_start,
+    record.line as record_order
+from (
     select
-        record.value,
-        record.semantic_types,
-        record.error as read_error,
-        files.file_path,
-        files.file_length,
-        files.file_modified_at,
-        cast(0 as bigint) as file_block_start,
-        record.line as record_order
-    from (
-        select
-            content,
-            path,
-            _metadata.file_path as file_path,
-            _metadata.file_size as file_length,
-            _metadata.file_modification_time as file_modified_at
-        from {{ feed.relation.incorporate(path={"identifier": feed.relation.identifier ~ "__files"}) }}
-        where
-            length > 0
-            {%- if feed.format == "json" %}
-            and _metadata.file_path like '%.gz'
-            {%- endif %}
-            {%- if runs is not none %}
-            and {{ alluvium.file_predicate(runs) }}
-            {%- endif %}
-    ) as files,
-        lateral read_records(files.content, files.path) as record
+        content,
+        path,
+        _metadata.file_path as file_path,
+        _metadata.file_size as file_length,
+        _metadata.file_modification_time as file_modified_at
+    from {{ feed.relation.incorporate(path={"identifier": feed.relation.identifier ~ "__files"}) }}
+    where
+        length > 0
+        {%- if feed.format == "json" %}
+        and _metadata.file_path like '%.gz'
+        {%- endif %}
+        {%- if runs is not none %}
+        and {{ alluvium.file_predicate(runs) }}
+        {%- endif %}
+) as files,
+    lateral read_records(files.content, files.path) as record
 {%- endmacro %}

@@ -101,7 +101,7 @@
 
 {# The post-hook of a change log. #}
 {% macro record_applied_files() %}
-    {%- if execute -%}
+    {%- if execute and not alluvium.has_no_new_files() -%}
         {%- do alluvium.record_files(this) -%}
     {%- endif -%}
 {% endmacro %}

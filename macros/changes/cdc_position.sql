@@ -11,14 +11,15 @@
     records tie. NULL where the source position is missing: the row is rejected, never ordered by a clock.
 #}
 {% macro cdc_position(feed) -%}
-    concat_ws(
+    {#- concat_ws alone passes over a NULL part, and what is left would sort above every whole position. -#}
+    if({{ alluvium.has_source_position(feed) }}, concat_ws(
         '.',
         {{ alluvium.source_position(feed) }},
         if({{ alluvium.is_snapshot_row() }}, '0', '1'),
         lpad(coalesce(kafka_partition, 0), 6, '0'),
         lpad(coalesce(kafka_offset, file_offset, pmod(xxhash64(file_path), 1000000000000000000)), 20, '0'),
         lpad(line, 12, '0')
-    )
+    ), null)
 {%- endmacro %}
 
 
@@ -53,7 +54,7 @@
 
 {% macro has_source_position(feed) %}
     {%- if feed.connector == "postgresql" -%}
-        {{ return("(source_lsn is not null or source_sequence is not null)") }}
+        {{ return("coalesce(source_lsn, from_json(source_sequence, 'array<string>')[1]) is not null") }}
     {%- endif -%}
     {{ return("(source_file rlike '[0-9]+$' and source_pos is not null)") }}
 {% endmacro %}

@@ -44,11 +44,7 @@ parsed as (
 ),
 
 -- What the record says of itself, whatever its shape.
-{% if feed.shape == "envelope" -%}
-{{ alluvium.recognise_envelope(feed) }}
-{%- else -%}
-{{ alluvium.recognise_flattened(feed) }}
-{%- endif %},
+{{ alluvium.recognise(feed) }},
 
 -- Each column's text in the row image.
 texts as (
@@ -86,32 +82,44 @@ numbered as (
 )
 
 select
-    {%- for column in feed.columns %}
-    {{ alluvium.value_of(column.name) }} as {{ alluvium.quoted_identifier(column.name) }},
-    {%- endfor %}
-    if(kind in ('change', 'truncate', 'message'), op, null) as _cdc_op,
-    if(reject_reason is null, kind, 'rejected') as _cdc_kind,
-    {{ alluvium.cdc_position(feed) | indent(4) }} as _cdc_position,
-    source_ts as _cdc_source_ts,
-    snapshot as _cdc_snapshot,
-    transaction_id as _cdc_transaction_id,
-    transaction_order as _cdc_transaction_order,
-    split_part(reject_reason, ': ', 1) as _cdc_reject_reason,
-    nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '') as _cdc_reject_detail,
-    if(reject_reason is not null, value, null) as _cdc_raw,
-    kafka_partition as _cdc_kafka_partition,
-    kafka_offset as _cdc_kafka_offset,
-    file_offset as _cdc_file_offset,
-    file_path as _cdc_file_path,
-    file_length as _cdc_file_length,
-    file_modified_at as _cdc_file_modified_at,
-    line as _cdc_line,
-    cast({{ batch.number }} as bigint) as _cdc_batch
+    {{ alluvium.change_log_columns(feed, batch) | indent(4) }}
 from numbered
 {%- if batch.after is not none %}
 -- Read with the log that it is appended to: a file that another run has just appended is not appended again, and
 -- Delta stops the later of two runs that append at once.
-where not exists (
+where {{ alluvium.not_logged_since(batch) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# The feed's columns, then `_cdc_*`: what the event says of itself, why it is rejected, where it was delivered. #}
+{% macro change_log_columns(feed, batch) -%}
+{% for column in feed.columns -%}
+{{ alluvium.value_of(column.name) }} as {{ alluvium.quoted_identifier(column.name) }},
+{% endfor -%}
+if(kind in ('change', 'truncate', 'message'), op, null) as _cdc_op,
+if(reject_reason is null, kind, 'rejected') as _cdc_kind,
+{{ alluvium.cdc_position(feed) }} as _cdc_position,
+source_ts as _cdc_source_ts,
+snapshot as _cdc_snapshot,
+transaction_id as _cdc_transaction_id,
+transaction_order as _cdc_transaction_order,
+split_part(reject_reason, ': ', 1) as _cdc_reject_reason,
+nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '') as _cdc_reject_detail,
+if(reject_reason is not null, value, null) as _cdc_raw,
+kafka_partition as _cdc_kafka_partition,
+kafka_offset as _cdc_kafka_offset,
+file_offset as _cdc_file_offset,
+file_path as _cdc_file_path,
+file_length as _cdc_file_length,
+file_modified_at as _cdc_file_modified_at,
+line as _cdc_line,
+cast({{ batch.number }} as bigint) as _cdc_batch
+{%- endmacro %}
+
+
+{% macro not_logged_since(batch) -%}
+not exists (
     select 1
     from {{ this }} as logged
     where
@@ -119,7 +127,6 @@ where not exists (
         and logged._cdc_file_path = numbered.file_path
         and logged._cdc_file_length = numbered.file_length
 )
-{%- endif %}
 {%- endmacro %}
 
 
@@ -133,23 +140,32 @@ where not exists (
     {%- elif is_incremental() -%}
         {%- set newest = alluvium.record_files(this) -%}
         {%- set runs = alluvium.new_files(feed, this) -%}
-        {%- do alluvium.log_new_files(feed, runs) -%}
+        {%- do alluvium.announce_new_files(feed, runs) -%}
         {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
     {%- endif -%}
     {%- set newest = alluvium.forget_files(this) -%}
     {%- set runs = alluvium.new_files(feed, none) -%}
-    {%- do alluvium.log_new_files(feed, runs) -%}
+    {%- do alluvium.announce_new_files(feed, runs) -%}
     {{ return({"number": newest + 1, "after": none, "runs": none if runs else runs}) }}
 {% endmacro %}
 
 
-{% macro log_new_files(feed, runs) %}
+{# On the terminal, and to the statements of this model that run later (get_insert_into_sql, record_applied_files). #}
+{% macro announce_new_files(feed, runs) %}
     {%- set files = runs | sum(attribute="file_count") -%}
-    {%- if files -%}
-        {%- do log(feed.name ~ ": " ~ files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes", info=true) -%}
-    {%- else -%}
-        {%- do log(feed.name ~ ": no new files", info=true) -%}
-    {%- endif -%}
+    {%- do log(feed.name ~ ": " ~ (files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files"), info=true) -%}
+    {%- do run_query("set " ~ alluvium.new_files_setting() ~ " = " ~ files) -%}
+{% endmacro %}
+
+
+{% macro new_files_setting() %}
+    {{ return("alluvium.new_files." ~ this.schema ~ "." ~ this.identifier) }}
+{% endmacro %}
+
+
+{% macro has_no_new_files() %}
+    {%- set rows = alluvium.query_rows("set " ~ alluvium.new_files_setting()) -%}
+    {{ return(rows and rows[0].value == "0") }}
 {% endmacro %}
 
 

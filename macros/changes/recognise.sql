@@ -1,7 +1,12 @@
 {#
-    The envelope's fields and the record's kind. A record is known by its shape, never by its topic: heartbeats,
+    The record's own fields and its kind. A record is known by its shape, never by its topic: heartbeats,
     transaction markers, schema changes, logical messages and tombstones may lie among the row changes.
 #}
+{% macro recognise(feed) %}
+    {{ return(alluvium.recognise_envelope(feed) if feed.shape == "envelope" else alluvium.recognise_flattened(feed)) }}
+{% endmacro %}
+
+
 {% macro recognise_envelope(feed) -%}
 {%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
 unwrapped as (
@@ -63,36 +68,8 @@ recognised as (
     message passes through it unflattened; transaction markers and heartbeats are not rows at all.
 #}
 {% macro recognise_flattened(feed) -%}
-{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
-{%- set prefix = feed.add_fields_prefix -%}
-unwrapped as (
-    select
-        *,
-        startswith({{ record }}['schema'], '{"type":') and map_contains_key({{ record }}, 'payload') as has_schema
-    from parsed
-),
-
-rows as (
-    select
-        *,
-        if(has_schema, from_json({{ record }}['payload'], 'map<string,string>'), {{ record }}) as fields,
-        if(
-            has_schema,
-            {{ alluvium.semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium.schema_fields_type() ~ ">').fields") | indent(4) }},
-            semantic_types
-        ) as record_semantic_types
-    from unwrapped
-),
-
-operations as (
-    select
-        *,
-        case
-            when fields['{{ prefix }}deleted'] = 'true' then 'd'
-            else coalesce(fields['{{ prefix }}op'], 'u')
-        end as record_op
-    from rows
-),
+{%- set prefix = alluvium.string_literal(feed.add_fields_prefix)[1:-1] -%}
+{{ alluvium.flattened_operations(feed) }},
 
 recognised as (
     select
@@ -130,6 +107,41 @@ recognised as (
         try_cast(coalesce(fields['{{ prefix }}source_pos'], fields['{{ prefix }}pos']) as bigint) as source_pos,
         try_cast(coalesce(fields['{{ prefix }}source_row'], fields['{{ prefix }}row']) as bigint) as source_row
     from operations
+)
+{%- endmacro %}
+
+
+{# The fields of a flattened record, from the payload where it has a schema, and its operation. #}
+{% macro flattened_operations(feed) -%}
+{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
+{%- set prefix = alluvium.string_literal(feed.add_fields_prefix)[1:-1] -%}
+unwrapped as (
+    select
+        *,
+        startswith({{ record }}['schema'], '{"type":') and map_contains_key({{ record }}, 'payload') as has_schema
+    from parsed
+),
+
+rows as (
+    select
+        *,
+        if(has_schema, from_json({{ record }}['payload'], 'map<string,string>'), {{ record }}) as fields,
+        if(
+            has_schema,
+            {{ alluvium.semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium.schema_fields_type() ~ ">').fields") | indent(4) }},
+            semantic_types
+        ) as record_semantic_types
+    from unwrapped
+),
+
+operations as (
+    select
+        *,
+        case
+            when fields['{{ prefix }}deleted'] = 'true' then 'd'
+            else coalesce(fields['{{ prefix }}op'], 'u')
+        end as record_op
+    from rows
 )
 {%- endmacro %}
 

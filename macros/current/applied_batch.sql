@@ -31,6 +31,14 @@
 {% endmacro %}
 
 
+{# The bound that pending_batches() left for this run; none for an upstream that the model did not ask about. #}
+{% macro pending_batch(upstream_identifier) %}
+    {%- set rows = alluvium.query_rows("set " ~ alluvium.pending_batch_setting(upstream_identifier)) -%}
+    {#- Spark answers `<undefined>` for a setting that is not there. -#}
+    {{ return(rows[0].value | int if rows and rows[0].value | int(-1) >= 0 else none) }}
+{% endmacro %}
+
+
 {% macro applied_batch(table, upstream_identifier) %}
     {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key == "alluvium.applied_batch." ~ upstream_identifier -%}
         {{ return(row.value | int) }}
@@ -50,11 +58,30 @@
 
 
 {% macro record_applied_batch(upstream_identifier) %}
-    {%- set pending = alluvium.query_rows("set " ~ alluvium.pending_batch_setting(upstream_identifier))[0].value -%}
-    {#- Spark answers `<undefined>` for a bound that the model did not ask for. -#}
-    {%- if pending | int(-1) not in [-1, alluvium.applied_batch(this, upstream_identifier)] -%}
+    {%- set pending = alluvium.pending_batch(upstream_identifier) -%}
+    {%- if pending not in [none, alluvium.applied_batch(this, upstream_identifier)] -%}
         {%- do run_query(
             "alter table " ~ this ~ " set tblproperties ('alluvium.applied_batch." ~ upstream_identifier ~ "' = '" ~ pending ~ "')"
         ) -%}
     {%- endif -%}
 {% endmacro %}
+
+
+{# Whether the model asked for pending batches when it compiled, and none of its upstreams has one. #}
+{% macro is_level_with_upstreams() %}
+    {%- set level = [] -%}
+    {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
+        {%- set upstream = graph.nodes[parent].alias -%}
+        {%- set pending = alluvium.pending_batch(upstream) -%}
+        {%- if pending is not none -%}
+            {%- do level.append(pending == alluvium.applied_batch(this, upstream)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(level | length > 0 and false not in level) }}
+{% endmacro %}
+
+
+{# Instead of a merge or an insert of no rows, which would cost a commit. #}
+{% macro nothing_to_apply_sql() -%}
+    select 'nothing new' as applied
+{%- endmacro %}

@@ -3,9 +3,12 @@
     states of this project) it is a merge under the position guard; for any other model dbt-spark's own.
 #}
 {% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
+    {%- if alluvium.is_level_with_upstreams() -%}
+        {{ return(alluvium.nothing_to_apply_sql()) }}
+    {%- endif -%}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- if not cdc.merge_guard -%}
-        {{ return(dbt_spark.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
+        {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
     {%- endif -%}
     {%- set columns = adapter.get_columns_in_relation(target) | map(attribute="name") | list -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}

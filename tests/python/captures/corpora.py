@@ -151,7 +151,7 @@ class Corpus:
     @property
     def decimal_handling_mode(self) -> str:
         """Of the connector."""
-        return self.connector.get("decimal.handling.mode", "precise")
+        return str(self.connector.get("decimal.handling.mode", "precise"))
 
     @cached_property
     def layouts(self) -> tuple[Layout, ...]:
@@ -209,7 +209,7 @@ class Corpus:
         )
 
     def _topic_of(self, table: str) -> str:
-        topics = {topic_partition.rsplit(":", 1)[0] for topic_partition in self.facts["end_offsets"]}
+        topics: set[str] = {topic_partition.rsplit(":", 1)[0] for topic_partition in self.facts["end_offsets"]}
         found = [topic for topic in topics if topic.count(".") == 2 and topic.rsplit(".", 1)[1] == table]
         if len(found) != 1:
             raise KeyError(f"{self.name}: {len(found)} topics for table {table}")

@@ -118,7 +118,7 @@ def test_a_pending_cell_that_is_equal_settles_its_reason() -> None:
         ("mariadb", "year(4)", 2155, "2155"),
     ],
 )
-def test_one_text_per_value(engine: str, database_type: str, value: Any, text: str) -> None:  # noqa: ANN401
+def test_one_text_per_value(engine: str, database_type: str, value: Any, text: str) -> None:
     assert from_spark(engine, database_type, value) == from_oracle(engine, database_type, text)
 
 
@@ -133,7 +133,7 @@ def test_one_text_per_value(engine: str, database_type: str, value: Any, text: s
         ("mariadb", "decimal(20,4)", "1.00001", "1.0000"),
     ],
 )
-def test_values_that_nearly_equal_do_not(engine: str, database_type: str, value: Any, text: str | None) -> None:  # noqa: ANN401
+def test_values_that_nearly_equal_do_not(engine: str, database_type: str, value: Any, text: str | None) -> None:
     assert from_spark(engine, database_type, value) != from_oracle(engine, database_type, text)
 
 

@@ -1,0 +1,285 @@
+"""The main job on the samples: `make demo` and, with a later batch of files, `make demo-changes`.
+
+Lands sample files as a sink would, runs ``dbt build`` in this process, and tells what came out of it. The figures are
+read from the tables (file ledger, change logs, states), never counted on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from alluvium import AlluviumError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROJECT = Path(__file__).parent.parent
+SAMPLES = PROJECT / "samples"
+CORPUS = SAMPLES / "pg-envelope-json-schemas"
+# What the first demo lands: the shop until a schema change in the middle of the capture, the first MoMA files.
+FIRST_CHECKPOINT = "01-before-ddl"
+FIRST_MOMA_OFFSET = 300
+CONFLUENT_NAME = re.compile(r"(.+)\+(\d+)\+(\d+)\.[^/]+$")
+LENSES_NAME = re.compile(r"(.+)\((\d+)_(\d+)\)\.[^/]+$")
+NEXT_COMMANDS = (
+    ("make demo-changes", "land the rest of the sample files and see the tables move"),
+    (
+        '.venv/bin/dbt show --inline "select * from silver.slv_shop__orders where order_no = 9"',
+        "a row, with the file and line that made it",
+    ),
+    (".venv/bin/dbt docs generate && .venv/bin/dbt docs serve", "lineage and the meaning of every column"),
+)
+
+
+@dataclass
+class Entity:
+    """What the tables say of one entity.
+
+    Attributes:
+        name: ``<source>.<entity>``.
+        files: files in the change log.
+        lines: lines or records of those files.
+        events: row changes and truncates among the lines.
+        rejected: rejected lines.
+        control: tombstones, markers and other counted lines.
+        rows: living rows.
+        deleted: tombstones in the state.
+    """
+
+    name: str
+    files: int = 0
+    lines: int = 0
+    events: int = 0
+    rejected: int = 0
+    control: int = 0
+    rows: int = 0
+    deleted: int = 0
+
+
+@dataclass
+class Build:
+    """One ``dbt build``: did it succeed, how long each model took (seconds by model), how many tests passed."""
+
+    success: bool
+    seconds: float
+    model_seconds: dict[str, float] = field(default_factory=dict)
+    tests: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+def landing_directory() -> Path:
+    """Where the demo's files land: ALLUVIUM_LANDING, else .alluvium/landing in the project."""
+    return Path(os.environ.get("ALLUVIUM_LANDING", PROJECT / ".alluvium" / "landing"))
+
+
+def sample_files(everything: bool) -> Iterator[tuple[Path, Path]]:
+    """The sample files to have landed, each with its place below the landing directory."""
+    for file in sorted((CORPUS / "bronze").rglob("*")):
+        if file.is_file() and (everything or landed_by(file, FIRST_CHECKPOINT)):
+            yield file, Path("shop") / file.relative_to(CORPUS / "bronze")
+    for file in sorted((SAMPLES / "moma").rglob("*.avro")):
+        if everything or int(_named(file)[2]) <= FIRST_MOMA_OFFSET:
+            yield file, file.relative_to(SAMPLES)
+
+
+def landed_by(file: Path, checkpoint: str) -> bool:
+    """Whether the sink had written a sample of the shop by a checkpoint of its capture."""
+    checkpoints = json.loads((CORPUS / "oracle" / "checkpoints.json").read_text())
+    ends = next(entry["end_offsets"] for entry in checkpoints if entry["checkpoint"] == checkpoint)
+    topic, partition, offset = _named(file)
+    return int(offset) < ends.get(f"{topic}:{partition}", 0)
+
+
+def _named(file: Path) -> tuple[str, str, str]:
+    match = CONFLUENT_NAME.match(file.name) or LENSES_NAME.match(file.name)
+    if match is None:
+        raise AlluviumError(f"{file} has no offset in its name: the samples are not those of this version.")
+    topic, partition, offset = match.groups()
+    return topic, partition, offset
+
+
+def land(everything: bool) -> int:
+    """Copy the sample files that are not there yet; returns how many."""
+    landed = 0
+    for file, place in sample_files(everything):
+        target = landing_directory() / place
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # A sink's object appears whole or not at all; so does this one.
+            shutil.copyfile(file, target.with_name("." + target.name))
+            target.with_name("." + target.name).rename(target)
+            landed += 1
+    return landed
+
+
+def run_dbt(console: Console, *arguments: str) -> Build:
+    """Run dbt in this process and show a line for each model as it ends."""
+    from dbt.cli.main import dbtRunner
+
+    started = time.monotonic()
+    build = Build(success=False, seconds=0)
+
+    def on_event(event: Any) -> None:
+        if event.info.name == "LogMessage" or event.info.name == "JinjaLogInfo":
+            message = str(event.info.msg)
+            if ": " in message:
+                console.print(f"  {message}", style="dim", highlight=False)
+        elif event.info.name == "LogTestResult":
+            build.tests += event.data.status == "pass"
+        elif event.info.name == "LogModelResult":
+            name = event.data.description.split()[-1].split(".")[-1]
+            build.model_seconds[name] = event.data.execution_time
+            console.print(f"  {name:<40} {event.data.execution_time:6.1f} s", highlight=False)
+        elif event.info.level == "error" and event.info.msg.strip():
+            build.errors.append(event.info.msg.strip())
+
+    outcome = dbtRunner(callbacks=[on_event]).invoke(
+        [*arguments, "--quiet", "--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT)]
+    )
+    build.success = outcome.success
+    build.seconds = time.monotonic() - started
+    if outcome.exception is not None:
+        build.errors.append(str(outcome.exception))
+    return build
+
+
+def entities(spark: SparkSession) -> list[Entity]:
+    """What the ledger and the states say of each entity that has a change log."""
+    found: dict[str, Entity] = {}
+    for row in spark.sql("""
+        select
+            change_log,
+            count(*) as files,
+            sum(line_count) as lines,
+            sum(change_count) as events,
+            sum(rejected_count) as rejected,
+            sum(control_count) as control
+        from silver.cdc_file_ledger
+        group by change_log
+        order by change_log
+    """).collect():
+        suffix = row.change_log.split(".")[-1].removeprefix("stg_")
+        entity = Entity(
+            suffix.replace("__", "."), row.files, row.lines, row.events, row.rejected, row.control
+        )
+        state = spark.sql(
+            f"select count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted from silver.slv_{suffix}_state"
+        ).collect()[0]
+        entity.rows, entity.deleted = state.living, state.deleted
+        found[entity.name] = entity
+    return list(found.values())
+
+
+def show_entities(console: Console, now: list[Entity], before: dict[str, Entity], build: Build) -> None:
+    """A line per entity; a figure that moved since the run before is shown with its difference."""
+    table = Table(title="What came in, and what came out", title_justify="left")
+    for heading in ("entity", "files", "lines", "events", "control", "rejected", "rows", "deleted", "seconds"):
+        table.add_column(heading, justify="left" if heading == "entity" else "right")
+    for entity in now:
+        old = before.get(entity.name)
+        figures = [
+            _moved(getattr(entity, name), getattr(old, name) if old else None)
+            for name in ("files", "lines", "events", "control", "rejected", "rows", "deleted")
+        ]
+        suffix = entity.name.replace(".", "__")
+        seconds = sum(
+            build.model_seconds.get(model, 0.0) for model in (f"stg_{suffix}", f"slv_{suffix}_state")
+        )
+        table.add_row(entity.name, *figures, f"{seconds:.1f}")
+    console.print(table)
+
+
+def _moved(now: int, before: int | None) -> str:
+    return f"{now:,}" if before is None or before == now else f"{now:,} ({now - before:+,})"
+
+
+def show_marts(console: Console, spark: SparkSession) -> None:
+    """The short table of results: sales by region, and the nationalities with the most artworks."""
+    sales = Table(title="gold.agg_sales_by_region", title_justify="left")
+    for heading in ("region", "orders", "items", "quantity", "revenue"):
+        sales.add_column(heading, justify="left" if heading == "region" else "right")
+    for row in spark.sql("select * from gold.agg_sales_by_region order by region").collect():
+        sales.add_row(
+            repr(row.region), f"{row.order_count:,}", f"{row.item_count:,}", f"{row.quantity:,}", f"{row.revenue:,}"
+        )
+    console.print(sales)
+    artists = Table(title="gold.dim_artist, by nationality", title_justify="left")
+    for heading in ("nationality", "artists", "artworks"):
+        artists.add_column(heading, justify="left" if heading == "nationality" else "right")
+    for row in spark.sql("""
+        select nationality, count(*) as artists, sum(artwork_count) as artworks
+        from gold.dim_artist group by nationality order by artworks desc, artists desc, nationality limit 5
+    """).collect():
+        artists.add_row(row.nationality or "unknown", f"{row.artists:,}", f"{row.artworks:,}")
+    console.print(artists)
+
+
+def figures_file() -> Path:
+    """The figures of the last complete run, kept to show what moved."""
+    return Path(os.environ.get("ALLUVIUM_HOME", PROJECT / ".alluvium")) / "demo.json"
+
+
+def last_figures() -> dict[str, Entity]:
+    """Figures of the last complete run by entity; empty when there was none."""
+    if not figures_file().exists():
+        return {}
+    return {entry["name"]: Entity(**entry) for entry in json.loads(figures_file().read_text())}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the demo; `arguments` is empty or ``["changes"]``. Returns the exit status."""
+    if arguments not in ([], ["changes"]):
+        print("demo: the only argument is 'changes'.", file=sys.stderr)
+        return 2
+    console = Console()
+    started = time.monotonic()
+    before = last_figures()
+    landed = land(everything=arguments == ["changes"])
+    console.print(f"Landed {landed} new files in {landing_directory()}." if landed else "No file landed since the last run.")
+
+    from pyspark.sql import SparkSession
+
+    # Without news the models say so themselves; their tests have passed on the same rows before.
+    complete = bool(before) and not landed
+    console.print("dbt run" if complete else "dbt build", style="bold")
+    build = run_dbt(console, "run" if complete else "build")
+    if not build.success:
+        console.print("dbt failed:", style="bold red")
+        for error in build.errors:
+            console.print("  " + error[:2000], highlight=False, markup=False)
+        return 1
+
+    spark = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    now = entities(spark)
+    console.print()
+    show_entities(console, now, before, build)
+    show_marts(console, spark)
+    figures_file().write_text(json.dumps([entity.__dict__ for entity in now]))
+    if complete:
+        console.print("Nothing new: every file is applied.", style="bold")
+    else:
+        console.print(f"{build.tests} tests passed.", style="bold")
+    console.print(f"{time.monotonic() - started:.0f} seconds.")
+    console.print("\nNext:")
+    for command, purpose in NEXT_COMMANDS:
+        console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except AlluviumError as error:
+        sys.exit(f"demo: {error}")

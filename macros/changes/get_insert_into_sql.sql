@@ -1,0 +1,17 @@
+{#
+    dbt-spark's append strategy asks for this SQL. It names the columns, and spares a change log without new files
+    the commit of an empty append.
+#}
+{% macro get_insert_into_sql(source_relation, target_relation) %}
+    {%- if alluvium.has_no_new_files() -%}
+        {{ return(alluvium.nothing_to_apply_sql()) }}
+    {%- endif -%}
+    {{ return(alluvium.insert_into_sql(source_relation, target_relation, adapter.get_columns_in_relation(target_relation) | map(attribute="name") | list)) }}
+{% endmacro %}
+
+
+{% macro insert_into_sql(source, target, columns) -%}
+    insert into {{ target }} ({{ alluvium.column_list(columns) | join(", ") }})
+    select {{ alluvium.column_list(columns) | join(", ") }}
+    from {{ source }}
+{%- endmacro %}

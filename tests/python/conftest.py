@@ -1,0 +1,47 @@
+"""The Spark session that all tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+pytest_plugins = ["captures.plugin"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def alluvium_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse and a metastore of their own: whichever test starts Spark or dbt first, the profile leads there."""
+    home = tmp_path_factory.mktemp("alluvium")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("ALLUVIUM_HOME", str(home))
+    patch.setenv("ALLUVIUM_LANDING", str(home / "landing"))
+    # Put back never: the session and the threads of dbt outlive every test.
+    return home
+
+
+@pytest.fixture(scope="session")
+def session_parameters(alluvium_home: Path) -> dict[str, str]:
+    """Settings of the repository's profile, as dbt would read them."""
+    text = jinja2.Template((REPOSITORY / "profiles.yml").read_text(encoding="utf-8")).render(
+        env_var=lambda name, default: str(alluvium_home) if name == "ALLUVIUM_HOME" else default
+    )
+    document = yaml.safe_load(text)["alluvium"]
+    parameters: dict[str, str] = document["outputs"][document["target"]]["server_side_parameters"]
+    return parameters
+
+
+@pytest.fixture(scope="session")
+def spark(session_parameters: dict[str, str]) -> SparkSession:
+    """The session that a plain `dbt build` would make, and the one that dbt finds in this process."""
+    from alluvium import session
+
+    return session.get_or_create(session_parameters)

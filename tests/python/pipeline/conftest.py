@@ -1,0 +1,50 @@
+"""The dbt project over the scenarios of the collected modules."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .project import Feed, Project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def profile(session_parameters: dict[str, str]) -> dict[str, Any]:
+    """profiles.yml with the repository's target and one for each other session time zone that is tried."""
+    local = {"type": "spark", "method": "session", "host": "NA", "schema": "silver", "threads": 1}
+    outputs: dict[str, Any] = {}
+    for target, zone in {"utc": "UTC", "kolkata": "Asia/Kolkata", "new_york": "America/New_York"}.items():
+        parameters = copy.copy(session_parameters) | {
+            "spark.sql.session.timeZone": zone,
+            "spark.sql.shuffle.partitions": "2",
+        }
+        outputs[target] = local | {"server_side_parameters": parameters}
+    return {"alluvium": {"target": "utc", "outputs": outputs}}
+
+
+@pytest.fixture(scope="session")
+def project(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, profile: dict[str, Any]
+) -> Project:
+    """The project, every round of it built."""
+    modules = dict.fromkeys(getattr(item, "module", None) for item in request.session.items)
+    feeds: list[Feed] = [feed for module in modules for feed in getattr(module, "FEEDS", ())]
+    built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile)
+    for module in modules:
+        if hasattr(module, "prepare"):
+            module.prepare(built)
+    for number in range(max(len(feed.rounds) for feed in feeds)):
+        built.build_round(number)
+    return built
+
+
+@pytest.fixture
+def landing(project: Project) -> Path:
+    """Where the files of the feeds are, one folder each."""
+    return project.landing

@@ -1,0 +1,307 @@
+"""The dbt project that the scenarios of the test modules are built in."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from dbt.cli.main import dbtRunner
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+SOURCE = "pipe"
+BRONZE, SILVER, GOLD = "pipe_bronze", "pipe_silver", "pipe_gold"
+# The repository's own models of this table, with its name replaced, are the models of every feed.
+TEMPLATE_SOURCE, TEMPLATE_ENTITY = "shop", "orders"
+OLD = 946_684_800  # 2000-01-01, an mtime before any other file's
+
+Row = dict[str, Any]
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One scenario: a source, its files, and the models over it.
+
+    Attributes:
+        name: of the entity, unique over all modules.
+        columns: name -> Spark type, or (Spark type, `meta.cdc` of the column).
+        rounds: path below the location -> content of the files that land before each round.
+        key: columns of the key.
+        cdc: more of `meta.cdc`.
+        using: format.
+        options: of the external table.
+        models: which of the repository's silver models the feed has: log, state, living, quarantine.
+        delete_policy: soft or hard.
+        location: folder below the landing root, the feed's name by default.
+        fails: nodes that are expected to fail, and those that are skipped for it.
+        tests: True runs the generic tests of a change log after the first round.
+        built: False keeps the feed out of the rounds: the tests of its module build it themselves.
+        before: what is done to the tables before a round, by its index.
+    """
+
+    name: str
+    columns: Mapping[str, Any]
+    rounds: Sequence[Files] = ()
+    key: Sequence[str] = ("id",)
+    cdc: Mapping[str, Any] = field(default_factory=dict)
+    using: str = "json"
+    options: Mapping[str, str] = field(default_factory=dict)
+    models: Sequence[str] = ("log",)
+    delete_policy: str = "soft"
+    location: str | None = None
+    fails: Sequence[str] = ()
+    tests: bool = False
+    built: bool = True
+    before: Mapping[int, Callable[[Project], None]] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> dict[str, str]:
+        """Names of the dbt models by role."""
+        names = {
+            "log": f"stg_{SOURCE}__{self.name}",
+            "state": f"slv_{SOURCE}__{self.name}_state",
+            "living": f"slv_{SOURCE}__{self.name}",
+            "quarantine": f"qrn_{SOURCE}__{self.name}",
+        }
+        return {role: names[role] for role in self.models}
+
+    def declaration(self, landing: Path) -> dict[str, Any]:
+        """The table in sources.yml."""
+        columns = []
+        for name, declared in self.columns.items():
+            type_, cdc = declared if isinstance(declared, tuple) else (declared, None)
+            columns.append({"name": name, "data_type": type_} | ({"config": {"meta": {"cdc": cdc}}} if cdc else {}))
+        external: dict[str, Any] = {"location": str(landing / (self.location or self.name)), "using": self.using}
+        if self.options:
+            external["options"] = dict(self.options)
+        return {
+            "name": self.name,
+            "identifier": f"{SOURCE}__{self.name}",
+            "external": external,
+            "config": {"meta": {"cdc": {"key": list(self.key), **self.cdc}}},
+            "columns": columns,
+        }
+
+    def model_sql(self, name: str) -> str:
+        """The repository's own model of that role, for this feed."""
+        template = name.replace(f"{SOURCE}__{self.name}", f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}")
+        path = REPOSITORY / "models" / "silver" / TEMPLATE_SOURCE / f"{template}.sql"
+        sql = path.read_text(encoding="utf-8")
+        sql = sql.replace(f'source("{TEMPLATE_SOURCE}", "{TEMPLATE_ENTITY}")', f'source("{SOURCE}", "{self.name}")')
+        sql = sql.replace(f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}", f"{SOURCE}__{self.name}")
+        return sql.replace('"delete_policy": "soft"', f'"delete_policy": "{self.delete_policy}"')
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one dbt command did.
+
+    Attributes:
+        status: node name -> status; tests under their own long names.
+        messages: node name -> message.
+        error: what stopped the command as a whole, empty if nothing did.
+        printed: everything that dbt printed.
+    """
+
+    status: dict[str, str]
+    messages: dict[str, str]
+    error: str
+    printed: str
+
+    @property
+    def failed(self) -> set[str]:
+        """Names of the nodes that did not pass."""
+        return {name for name, status in self.status.items() if status not in ("success", "pass", "warn", "no-op")}
+
+
+class Project:
+    """A dbt project over some feeds, built round by round; a round lands files and is one `dbt build`."""
+
+    def __init__(self, folder: Path, spark: SparkSession, feeds: Sequence[Feed], profile: Mapping[str, Any]) -> None:
+        """Writes the project and builds nothing.
+
+        Args:
+            folder: empty folder for the project and the landed files.
+            spark: the shared session.
+            feeds: the scenarios.
+            profile: the repository's profiles.yml, environment resolved.
+        """
+        self.spark = spark
+        self.feeds = {feed.name: feed for feed in feeds}
+        self.folder = folder / "project"
+        self.landing = folder / "landing"
+        self.versions: list[dict[str, int]] = []
+        self.outcomes: list[Outcome] = []
+        self._read: dict[tuple[str, int | None], list[Row]] = {}
+        self.folder.mkdir(parents=True)
+        # Copies, so that all rounds are built by the same macros while somebody edits them.
+        shutil.copytree(REPOSITORY / "macros", self.folder / "macros")
+        shutil.copytree(REPOSITORY / "tests" / "generic", self.folder / "tests" / "generic")
+        _write_yaml(self.folder / "profiles.yml", profile)
+        _write_yaml(self.folder / "dbt_project.yml", _project())
+        self.declare()
+        for feed in feeds:
+            self._write_models(feed)
+            (self.landing / (feed.location or feed.name)).mkdir(parents=True, exist_ok=True)
+
+    def declare(self, **changed: Mapping[str, Any]) -> None:
+        """Writes sources.yml; `changed` has other `external` blocks by feed."""
+        tables = []
+        for feed in self.feeds.values():
+            table = feed.declaration(self.landing)
+            tables.append(table | {"external": table["external"] | dict(changed.get(feed.name, {}))})
+        cdc = {"connector": "postgresql", "shape": "envelope"}
+        source = {"name": SOURCE, "schema": BRONZE, "config": {"meta": {"cdc": cdc}}, "tables": tables}
+        _write_yaml(self.folder / "models" / "_sources.yml", {"version": 2, "sources": [source]})
+
+    def _write_models(self, feed: Feed) -> None:
+        folder = self.folder / "models" / "silver" / feed.name
+        for role, name in feed.nodes.items():
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.sql").write_text(feed.model_sql(name), encoding="utf-8")
+            if role == "log" and feed.tests:
+                tests = ["every_line_accounted_for", "rejected_within_threshold"]
+                document = {"version": 2, "models": [{"name": name, "data_tests": tests}]}
+                _write_yaml(folder / f"{name}.yml", document)
+
+    def land(self, feed: Feed, files: Files) -> None:
+        """Writes files below a feed's location. ``name@old`` has an mtime before any other's."""
+        for name, content in files.items():
+            path = self.landing / (feed.location or feed.name) / name.removesuffix("@old")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            if name.endswith("@old"):
+                os.utime(path, (OLD, OLD))
+
+    def build_round(self, number: int) -> None:
+        """Lands the files of one round, and builds the feeds that have one."""
+        feeds = [feed for feed in self.feeds.values() if feed.built and number < len(feed.rounds)]
+        for feed in feeds:
+            if number in feed.before:
+                feed.before[number](self)
+            self.land(feed, feed.rounds[number])
+        models = [name for feed in feeds for name in feed.nodes.values()]
+        if number:
+            # The tests have run over the first files; here the rows count.
+            outcome = self.dbt("build", "--select", *models, "--exclude", "resource_type:test")
+        else:
+            outcome = self.dbt("build", "--select", *models)
+        expected = {name for feed in feeds for name in feed.fails}
+        unexpected = {
+            name: outcome.messages[name]
+            for name in outcome.failed
+            if not any(name.startswith(prefix) for prefix in expected)
+        }
+        assert not unexpected, unexpected
+        assert not outcome.error, outcome.error
+        self.outcomes.append(outcome)
+        self.versions.append({name: version for name in models if (version := self.version(name)) is not None})
+
+    def dbt(self, command: str, *arguments: str) -> Outcome:
+        """Runs dbt on this project, in this process."""
+        self._read.clear()
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            result = dbtRunner().invoke(
+                [
+                    "--no-use-colors",
+                    command,
+                    *("--project-dir", str(self.folder)),
+                    *("--profiles-dir", str(self.folder)),
+                    *arguments,
+                ]
+            )
+        nodes = getattr(result.result, "results", None) or []
+        return Outcome(
+            {node.node.name: str(node.status) for node in nodes if getattr(node, "node", None)},
+            {node.node.name: str(node.message) for node in nodes if getattr(node, "node", None)},
+            str(result.exception or ""),
+            printed.getvalue(),
+        )
+
+    def version(self, model: str, schema: str = SILVER) -> int | None:
+        """Newest version of a Delta table, None for a view or no table. Reads names only, so it costs nothing."""
+        warehouse = Path(self.spark.conf.get("spark.sql.warehouse.dir", "").removeprefix("file:"))
+        log = warehouse / f"{schema}.db" / model.lower() / "_delta_log"
+        return max((int(path.stem) for path in log.glob("*.json") if path.stem.isdigit()), default=None)
+
+    def log(self, feed: str, after_round: int | None = None) -> list[Row]:
+        """Rows of a change log, in file and line order; as they are, or as they were after a round."""
+        rows = self._rows(self.feeds[feed].nodes["log"], after_round)
+        return sorted(rows, key=lambda row: (row["_cdc_file_path"], row["_cdc_line"], row["_cdc_batch"]))
+
+    def state(self, feed: str, after_round: int | None = None) -> list[Row]:
+        """Rows of a state, tombstones included."""
+        return self._rows(self.feeds[feed].nodes["state"], after_round)
+
+    def living(self, feed: str) -> list[Row]:
+        """Rows of the live view, as it is now."""
+        return self._rows(self.feeds[feed].nodes["living"], None)
+
+    def quarantine(self, feed: str) -> list[Row]:
+        """Rows of the quarantine, as it is now, in file and line order."""
+        rows = self._rows(self.feeds[feed].nodes["quarantine"], None)
+        return sorted(rows, key=lambda row: (row["_cdc_file_path"], row["_cdc_line"]))
+
+    def ledger(self, feed: str) -> list[Row]:
+        """Rows of the ledger of applied files for one change log, by path."""
+        log = f"{SILVER}.{self.feeds[feed].nodes['log']}"
+        rows = self.rows(f"{SILVER}.cdc_file_ledger")
+        return sorted((row for row in rows if row["change_log"] == log), key=lambda row: row["file_path"])
+
+    def _rows(self, model: str, after_round: int | None) -> list[Row]:
+        version = None if after_round is None else self.versions[after_round][model]
+        return self.rows(f"{SILVER}.{model}", version)
+
+    def rows(self, relation: str, version: int | None = None) -> list[Row]:
+        """All rows of a relation; dates and times as text in UTC, bytes as bytes, the rest as Spark gives it."""
+        if (relation, version) not in self._read:
+            # A build may have left another time zone in the session, and text of timestamps is in the session's.
+            self.spark.conf.set("spark.sql.session.timeZone", "UTC")
+            frame = self.spark.sql(
+                f"select * from {relation}" + ("" if version is None else f" version as of {version}")
+            )
+            shown = frame.selectExpr(*(f"{_shown(name, type_)} as `{name}`" for name, type_ in frame.dtypes))
+            self._read[relation, version] = [
+                {
+                    name: bytes(value) if isinstance(value, bytearray) else value
+                    for name, value in row.asDict(recursive=True).items()
+                }
+                for row in shown.collect()
+            ]
+        return self._read[relation, version]
+
+
+def _shown(name: str, type_: str) -> str:
+    if type_ in ("date", "timestamp", "timestamp_ntz"):
+        return f"cast(`{name}` as string)"
+    if type_ in ("array<date>", "array<timestamp>", "array<timestamp_ntz>"):
+        return f"cast(`{name}` as array<string>)"
+    return f"`{name}`"
+
+
+def _project() -> dict[str, Any]:
+    project: dict[str, Any] = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
+    for paths in [key for key in project if key.endswith("-paths")]:
+        del project[paths]
+    project |= {"model-paths": ["models"], "macro-paths": ["macros"], "test-paths": ["tests"]}
+    # Schemas of their own, since the Spark session of the tests is shared.
+    project["models"]["alluvium"]["silver"]["+schema"] = SILVER
+    project["models"]["alluvium"]["gold"]["+schema"] = GOLD
+    project["vars"]["alluvium"]["alluvium_ledger_schema"] = SILVER
+    return project
+
+
+def _write_yaml(path: Path, document: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True), encoding="utf-8")

@@ -1,0 +1,315 @@
+"""What cannot be decided is one rejected row each, with reason, text and place; everything else arrives."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from .events import Line, avro, flattened, lines, mysql, postgresql, text, unscaled, zipped
+from .project import Feed, Project
+
+COLUMNS: dict[str, Any] = {
+    "id": "int",
+    "other": ("int", {"nullable": True}),
+    "amount": "decimal(6,2)",
+    "size": "smallint",
+    "flag": "boolean",
+    "day": "date",
+    "at": "timestamp_ntz",
+    "since": "timestamp",
+    "raw": "binary",
+    "list": "array<int>",
+    "nano": ("timestamp_ntz", {"semantic_type": "io.debezium.time.NanoTimestamp"}),
+    "variable": ("decimal(6,2)", {"semantic_type": "io.debezium.data.VariableScaleDecimal"}),
+    "whole": ("decimal(6,2)", {"semantic_type": "decimal"}),
+}
+
+
+def row(number: int, **values: Any) -> dict[str, Any]:
+    return {"id": number, "other": None, **values}
+
+
+def created(number: int, **values: Any) -> dict[str, Any]:
+    return postgresql("c", 1000 + number, row(number, **values))
+
+
+# name -> line, reason, detail (None: any). Each lies between two good lines.
+BAD: dict[str, tuple[Line, str, str | None]] = {
+    "malformed": ('{"op": "c", ', "malformed_json", None),
+    "not json": ("what is this", "malformed_json", None),
+    "two objects": (text(created(7)) + text(created(8)), "malformed_json", None),
+    "two objects and a comma": (text(created(7)) + "," + text(created(8)), "malformed_json", None),
+    "trailing text": (text(created(7)) + " x", "malformed_json", None),
+    "array": ("[" + text(created(7)) + "]", "malformed_json", None),
+    "number": ("42", "malformed_json", None),
+    "string": ('"text"', "malformed_json", None),
+    "invalid utf8": (text(created(7)).replace('"c"', '"X"').encode().replace(b"X", b"\xff\xfe"), "invalid_utf8", None),
+    "empty object": ("{}", "unknown_shape", None),
+    "other object": ('{"hello": "world"}', "unknown_shape", None),
+    "unknown op": (postgresql("x", 1, row(7)), "unknown_op", "x"),
+    "no position": (postgresql("c", None, row(7)), "missing_position", None),
+    "no key": (postgresql("c", 1, {"other": 1}), "missing_key", "id"),
+    "null key": (postgresql("c", 1, {"id": None, "other": 1}), "missing_key", "id"),
+    "no nullable key": (postgresql("c", 1, {"id": 7}), "missing_key", "other"),
+    "no image": (postgresql("c", 1, None), "missing_key", None),
+    "delete without image": (postgresql("d", 1, None), "missing_key", None),
+    "unknown column": (created(7, shoe=3, hat=None), "unknown_column", "shoe, hat"),
+    "key that is no number": (postgresql("c", 1, {"id": "seven", "other": 1}), "type_misfit", "id"),
+    "key out of range": (postgresql("c", 1, {"id": 2**31, "other": 1}), "type_misfit", "id"),
+    "fraction in an int": (postgresql("c", 1, {"id": 7.5, "other": 1}), "type_misfit", "id"),
+    "nullable key out of range": (postgresql("c", 1, {"id": 7, "other": 2**31}), "type_misfit", "other"),
+    "decimal of too many digits": (created(7, amount=unscaled(1000000)), "type_misfit", "amount"),
+    "decimal beyond 38 digits": (created(7, amount=unscaled(10**39)), "type_misfit", "amount"),
+    "decimal that is not base64": (created(7, amount="1.50"), "type_misfit", "amount"),
+    "too many fraction digits, variable": (
+        created(7, variable={"scale": 3, "value": unscaled(1235)}),
+        "type_misfit",
+        "variable",
+    ),
+    "too many fraction digits, text": (created(7, whole="1.235"), "type_misfit", "whole"),
+    "decimal that is not a number": (created(7, whole="NaN"), "type_misfit", "whole"),
+    "small out of range": (created(7, size=32768), "type_misfit", "size"),
+    "small with a fraction": (created(7, size=1.5), "type_misfit", "size"),
+    "small of text": (created(7, size=""), "type_misfit", "size"),
+    "flag": (created(7, flag="perhaps"), "type_misfit", "flag"),
+    "flag of 2": (created(7, flag=2), "type_misfit", "flag"),
+    "day": (created(7, day="2024-05-01"), "type_misfit", "day"),
+    "day with a fraction": (created(7, day=1.5), "type_misfit", "day"),
+    "time": (created(7, at="2024-05-01T00:00:00Z"), "type_misfit", "at"),
+    "zoned without zone": (created(7, since="2024-05-01T00:00:00"), "type_misfit", "since"),
+    "zoned of a number": (created(7, since=1710037800000000), "type_misfit", "since"),
+    "nanoseconds with a rest": (created(7, nano=1710037800123456789), "type_misfit", "nano"),
+    "bytes": (created(7, raw="***"), "type_misfit", "raw"),
+    "list": (created(7, list=[1, "two"]), "type_misfit", "list"),
+    "list with a fraction": (created(7, list=[1, 2.5]), "type_misfit", "list"),
+    "list of no list": (created(7, list={"a": 1}), "type_misfit", "list"),
+    "several": (created(7, size=1.5, day="x"), "type_misfit", "size, day"),
+}
+GOOD = [created(100 + number) for number in range(len(BAD) + 1)]
+PLAIN_LINES = [record for pair in zip(GOOD, [bad[0] for bad in BAD.values()], strict=False) for record in pair] + GOOD[-1:]
+TORN = lines(created(200), created(201))[:-20]
+TRUNCATED_GZIP = zipped(lines(*(created(number, day=number) for number in range(300, 900))))[:-200]
+ZIPPED_BAD = zipped(lines(created(250), BAD["invalid utf8"][0], created(251), "{", created(252)))
+
+ROW = {
+    "type": "record",
+    "name": "Value",
+    "fields": [{"name": "id", "type": "int"}, {"name": "other", "type": ["null", "int"], "default": None}],
+}
+SOURCE = {
+    "type": "record",
+    "name": "Source",
+    "fields": [{"name": "lsn", "type": ["null", "long"]}, {"name": "sequence", "type": ["null", "string"]}],
+}
+ENVELOPE = {
+    "type": "record",
+    "name": "Envelope",
+    "fields": [
+        {"name": "before", "type": ["null", ROW]},
+        {"name": "after", "type": ["null", "Value"]},
+        {"name": "source", "type": SOURCE},
+        {"name": "op", "type": "string"},
+    ],
+}
+AVRO = avro(ENVELOPE, *({**created(n), "source": {"lsn": n, "sequence": None}} for n in range(1, 6)))
+
+FEEDS = [
+    Feed(
+        "bad",
+        COLUMNS,
+        [
+            {
+                "plain+0+0.json": lines(*PLAIN_LINES),
+                "torn+0+100.json": TORN,
+                "truncated+0+200.json.gz": TRUNCATED_GZIP,
+                "zipped+0+900.json.gz": ZIPPED_BAD,
+                "not gzip+0+1000.json.gz": b"plain text in a gzip's name\n",
+                "empty+0+1001.json": b"",
+                "no lines+0+1002.json.gz": zipped(b""),
+                "other+0+1100.json": lines(created(999)),
+            }
+        ],
+        key=("id", "other"),
+        models=("log", "state", "quarantine"),
+        tests=True,
+    ),
+    Feed(
+        "bad_flat",
+        {"id": "int", "name": "string"},
+        [
+            {
+                "t+0+0.json": lines(
+                    flattened("c", 1, {"id": 1, "name": "a"}, __anything="added by add.fields"),
+                    flattened("c", None, {"id": 2, "name": "no position"}),
+                    flattened("x", 3, {"id": 3, "name": "op"}),
+                    flattened("c", 4, {"name": "key"}),
+                    flattened("c", 5, {"id": 5, "name": "a", "shoe": 1}),
+                    flattened("c", 6, {"id": 6.5, "name": "a"}),
+                    '{"id":',
+                    '["id"]',
+                    flattened("c", 9, {"id": 9, "name": "b"}),
+                )
+            }
+        ],
+        cdc={"shape": "flattened"},
+        models=("log", "quarantine"),
+    ),
+    Feed(
+        "bad_mysql",
+        {"id": "int"},
+        [
+            {
+                "t+0+0.json": lines(
+                    mysql("c", "mysql-bin.000001", 4, {"id": 1}),
+                    postgresql("c", 5, {"id": 2}),
+                    mysql("c", "", 4, {"id": 3}),
+                )
+            }
+        ],
+        cdc={"connector": "mysql", "quarantine": {"fail_above": 0}},
+        models=("log", "state", "living"),
+        tests=True,
+        fails=["rejected_within_threshold_stg_pipe__bad_mysql", "slv_pipe__bad_mysql"],
+    ),
+    Feed(
+        "ignored",
+        {"id": "int"},
+        [{"t+0+0.json": lines(postgresql("c", 1, {"id": 1, "shoe": 3}))}],
+        cdc={"unknown_columns": "ignore"},
+    ),
+    Feed(
+        "bad_avro",
+        {"id": "int", "other": "int"},
+        [{"good+0+0.avro": AVRO, "torn+0+5.avro": AVRO[:-10], "head+0+10.avro": AVRO[:20], "text+0+12.avro": b"no Avro"}],
+        using="avro",
+        models=("log", "quarantine"),
+        tests=True,
+    ),
+    Feed(
+        "bad_parquet",
+        {"id": "int"},
+        [{"torn+0+5.parquet": b"PAR1" + b"\x00" * 100, "text+0+12.parquet": b"no Parquet"}],
+        using="parquet",
+        cdc={"shape": "flattened"},
+        models=("log", "quarantine"),
+    ),
+]
+
+
+def rejected(project: Project, feed: str, file: str) -> list[dict[str, Any]]:
+    return [r for r in project.quarantine(feed) if unquote(r["_cdc_file_path"]).rsplit("/", 1)[1].startswith(file + "+")]
+
+
+def arrived(project: Project, feed: str, file: str) -> list[int]:
+    return [
+        r["id"]
+        for r in project.log(feed)
+        if r["_cdc_kind"] == "change" and unquote(r["_cdc_file_path"]).rsplit("/", 1)[1].startswith(file + "+")
+    ]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_line_is_one_row_with_reason_text_and_place(project: Project, name: str) -> None:
+    line, reason, detail = BAD[name]
+    number = 2 * list(BAD).index(name) + 2
+    found = [row for row in rejected(project, "bad", "plain") if row["_cdc_line"] == number]
+    assert [row["_cdc_reject_reason"] for row in found] == [reason], found
+    if detail is not None:
+        assert found[0]["_cdc_reject_detail"] == detail
+    raw = line if isinstance(line, str) else line.decode(errors="replace") if isinstance(line, bytes) else text(line)
+    assert found[0]["_cdc_raw"] == raw
+    assert (found[0]["_cdc_file_offset"], found[0]["_cdc_kafka_partition"], found[0]["_cdc_batch"]) == (0, 0, 1)
+
+
+def test_good_lines_beside_bad_ones_arrive(project: Project) -> None:
+    assert arrived(project, "bad", "plain") == list(range(100, 101 + len(BAD)))
+    assert arrived(project, "bad", "other") == [999]
+
+
+def test_torn_last_line_is_rejected_and_the_line_before_arrives(project: Project) -> None:
+    assert arrived(project, "bad", "torn") == [200]
+    (row,) = rejected(project, "bad", "torn")
+    assert (row["_cdc_reject_reason"], row["_cdc_line"]) == ("malformed_json", 2)
+
+
+def test_truncated_gzip_gives_its_lines_and_one_rejected_row(project: Project) -> None:
+    before = arrived(project, "bad", "truncated")
+    assert before == list(range(300, 300 + len(before)))
+    assert len(before) > 100
+    (row,) = rejected(project, "bad", "truncated")
+    assert (row["_cdc_reject_reason"], row["_cdc_line"]) == ("unreadable_file", len(before) + 1)
+
+
+def test_invalid_line_in_a_gzip_does_not_end_it(project: Project) -> None:
+    assert arrived(project, "bad", "zipped") == [250, 251, 252]
+    assert [(r["_cdc_line"], r["_cdc_reject_reason"]) for r in rejected(project, "bad", "zipped")] == [
+        (2, "invalid_utf8"),
+        (4, "malformed_json"),
+    ]
+
+
+def test_file_that_is_no_gzip_is_one_rejected_row(project: Project) -> None:
+    (row,) = rejected(project, "bad", "not gzip")
+    assert row["_cdc_reject_reason"] == "unreadable_file"
+
+
+def test_files_without_lines_are_applied_and_give_no_row(project: Project) -> None:
+    assert arrived(project, "bad", "no lines") == rejected(project, "bad", "no lines") == []
+    (row,) = [row for row in project.ledger("bad") if "no%20lines" in row["file_path"]]
+    assert (row["line_count"], row["rejected_count"]) == (0, 0)
+
+
+def test_no_rejected_row_changes_the_state(project: Project) -> None:
+    changes = {row["id"] for row in project.log("bad") if row["_cdc_kind"] == "change"}
+    assert {row["id"] for row in project.state("bad")} == changes
+    assert 7 not in changes
+
+
+def test_flattened_records_are_judged_alike(project: Project) -> None:
+    assert arrived(project, "bad_flat", "t") == [1, 9]
+    assert [(r["_cdc_line"], r["_cdc_reject_reason"], r["_cdc_reject_detail"]) for r in project.quarantine("bad_flat")] == [
+        (2, "missing_position", None),
+        (3, "unknown_op", "x"),
+        (4, "missing_key", "id"),
+        (5, "unknown_column", "shoe"),
+        (6, "type_misfit", "id"),
+        (7, "malformed_json", None),
+        (8, "malformed_json", None),
+    ]
+
+
+def test_unknown_columns_can_be_ignored(project: Project) -> None:
+    assert [(row["id"], row["_cdc_kind"]) for row in project.log("ignored")] == [(1, "change")]
+
+
+@pytest.mark.parametrize(("file", "ids"), [("good", [1, 2, 3, 4, 5]), ("torn", [1, 2, 3, 4]), ("head", []), ("text", [])])
+def test_torn_avro_gives_its_whole_blocks_and_one_rejected_row(project: Project, file: str, ids: list[int]) -> None:
+    assert arrived(project, "bad_avro", file) == ids
+    broken = [] if file == "good" else [("unreadable_file", len(ids) + 1)]
+    assert [(r["_cdc_reject_reason"], r["_cdc_line"]) for r in rejected(project, "bad_avro", file)] == broken
+
+
+def test_parquet_without_footer_is_one_rejected_row(project: Project) -> None:
+    assert [r["_cdc_reject_reason"] for r in project.quarantine("bad_parquet")] == ["unreadable_file"] * 2
+
+
+def test_threshold_fails_the_build_and_blocks_what_is_downstream(project: Project) -> None:
+    status = project.outcomes[0].status
+    (threshold,) = [name for name in status if name.startswith("rejected_within_threshold_stg_pipe__bad_mysql")]
+    assert status[threshold] == "fail"
+    assert status["slv_pipe__bad_mysql_state"] == status["slv_pipe__bad_mysql"] == "skipped"
+    assert [(r["id"], r["_cdc_reject_reason"]) for r in project.log("bad_mysql")] == [
+        (1, None),
+        (2, "missing_position"),
+        (3, "missing_position"),
+    ]
+
+
+def test_rejected_rows_pass_where_no_threshold_is_set(project: Project) -> None:
+    status = project.outcomes[0].status
+    assert {s for name, s in status.items() if name.startswith("rejected_within_threshold_stg_pipe__bad_")} == {"pass", "fail"}
+    (bad,) = [s for name, s in status.items() if name.startswith("rejected_within_threshold_stg_pipe__bad_.") or name == "rejected_within_threshold_stg_pipe__bad_"]
+    assert bad == "pass"
+

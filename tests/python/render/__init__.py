@@ -1,0 +1,1 @@
+"""The macros, rendered without Spark or a database, and the rules of the project that need neither."""

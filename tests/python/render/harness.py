@@ -1,0 +1,228 @@
+"""Renders one macro of this project as dbt would, with stubs for whatever would talk to a database.
+
+The Jinja environment, the extraction of macros and ``return`` are dbt's own, so that a macro means here what it means
+in a run. A query that a test has not announced fails it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt.adapters.spark.relation import SparkRelation
+from dbt.context.base import generate_base_context
+from dbt.context.exceptions_jinja import wrapped_exports
+from dbt_common.clients.jinja import BlockTag, CallableMacroGenerator, extract_toplevel_blocks
+from dbt_common.exceptions import CompilationError
+from sqlfluff.core import FluffConfig, Linter
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+MACROS = REPOSITORY / "macros"
+PACKAGE = "alluvium"
+# What `adapter.dispatch` tries, in dbt's order.
+DISPATCH_PREFIXES = ("spark", "default")
+
+
+@dataclass(frozen=True)
+class Macro:
+    """One macro.
+
+    Attributes:
+        name: its name.
+        path: its file.
+        macro_sql: its text from ``{% macro`` to ``endmacro %}``; the name is dbt's.
+    """
+
+    name: str
+    path: Path
+    macro_sql: str
+
+    @property
+    def body(self) -> str:
+        """What is between the two tags."""
+        match = re.fullmatch(r"{%.*?%}(.*){%.*?%}", self.macro_sql, re.DOTALL)
+        assert match is not None
+        return match[1]
+
+
+@cache
+def all_macros() -> Mapping[str, Macro]:
+    """Every macro below ``macros/`` by name."""
+    macros: dict[str, Macro] = {}
+    for path in sorted(MACROS.rglob("*.sql")):
+        for block in extract_toplevel_blocks(path.read_text("utf-8"), allowed_blocks={"macro"}, collect_raw_data=False):
+            assert isinstance(block, BlockTag)
+            assert block.block_name not in macros, f"two macros are called {block.block_name}"
+            macros[block.block_name] = Macro(block.block_name, path, block.full_block)
+    return macros
+
+
+def relation(identifier: str, schema: str = "silver") -> SparkRelation:
+    """What ``ref()`` or ``source()`` returns."""
+    created: SparkRelation = SparkRelation.create(schema=schema, identifier=identifier)
+    return created
+
+
+def fold(text: str) -> str:
+    """The text on one line, every run of blanks as one; the blanks inside brackets go."""
+    folded = re.sub(r"\s+", " ", text).strip()
+    return re.sub(r"(?<=\() | (?=\))", "", folded)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a query's result, as agate's rows are read."""
+
+    values: Mapping[str, Any]
+
+    def dict(self) -> dict[str, Any]:
+        return dict(self.values)
+
+
+class _Package:
+    """A package's namespace in Jinja: ``alluvium.decode_value``."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer = renderer
+
+    def __getattr__(self, name: str) -> CallableMacroGenerator:
+        if name.startswith("__") or name not in all_macros():
+            raise AttributeError(name)
+        return self._renderer.generator(name)
+
+
+@dataclass
+class Renderer:
+    """The context that a macro is rendered in. Set what a test needs before it renders.
+
+    Attributes:
+        which: dbt's command.
+        execute: False while dbt parses.
+        incremental: what ``is_incremental()`` says.
+        this: the model's relation.
+        meta: the model's ``meta``.
+        sources: dbt's graph of sources by unique id.
+        nodes: dbt's graph of models by unique id.
+        parents: unique ids that the model depends on.
+        selected: unique ids of the selected resources.
+        columns: names of the columns that a relation has in the database.
+        answers: rows of a query, by a text that the query (whitespace folded) contains.
+        queries: the queries that ran, whitespace folded.
+        messages: what was logged.
+    """
+
+    which: str = "run"
+    execute: bool = True
+    incremental: bool = True
+    this: SparkRelation = field(default_factory=lambda: relation("stg_shop__orders"))
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    sources: Mapping[str, Any] = field(default_factory=dict)
+    nodes: Mapping[str, Any] = field(default_factory=dict)
+    parents: Sequence[str] = ()
+    selected: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    queries: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+
+    def generator(self, name: str) -> CallableMacroGenerator:
+        """A macro, callable, in this context."""
+        return CallableMacroGenerator(all_macros()[name], self._context())
+
+    def render(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """What a macro returns, or the text it renders to."""
+        return self.generator(name)(*args, **kwargs)
+
+    def sql(self, name: str, /, *args: Any, **kwargs: Any) -> str:
+        """The text that a macro gives, whitespace folded."""
+        return fold(str(self.render(name, *args, **kwargs)))
+
+    def does(self, name: str, /, *args: Any, **kwargs: Any) -> list[str]:
+        """The queries that a macro runs, which leaves no text behind."""
+        before = len(self.queries)
+        assert not str(self.render(name, *args, **kwargs) or "").strip(), f"{name} leaves text behind"
+        return self.queries[before:]
+
+    def refusal(self, name: str, /, *args: Any, **kwargs: Any) -> str:
+        """The error that a macro stops with, before it ran any query."""
+        with pytest.raises(CompilationError) as caught:
+            self.render(name, *args, **kwargs)
+        assert self.queries == [], "a query ran before the refusal"
+        return str(caught.value.msg)
+
+    def _context(self) -> dict[str, Any]:
+        context: dict[str, Any] = {
+            **generate_base_context({}),
+            "adapter": SimpleNamespace(dispatch=self._dispatch, get_columns_in_relation=self._columns_in_relation),
+            "api": SimpleNamespace(Relation=SparkRelation),
+            "config": {"meta": self.meta},
+            "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
+            "exceptions": SimpleNamespace(**wrapped_exports(None)),
+            "execute": self.execute,
+            "flags": SimpleNamespace(WHICH=self.which),
+            "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
+            "is_incremental": lambda: self.incremental,
+            "log": self._log,
+            "model": {"name": self.this.identifier, "depends_on": {"nodes": list(self.parents)}},
+            "run_query": self._run_query,
+            "selected_resources": list(self.selected),
+            "target": SimpleNamespace(schema="silver", name="local"),
+            "this": self.this,
+            "var": lambda _, default=None: default,
+        }
+        context[PACKAGE] = _Package(self)
+        # A macro of the same package can also be called by its bare name.
+        context |= {name: CallableMacroGenerator(macro, context) for name, macro in all_macros().items()}
+        return context
+
+    def _dispatch(self, name: str, package: str | None = None) -> CallableMacroGenerator:
+        assert package == PACKAGE, f"{name} is dispatched in {package}"
+        return next(
+            self.generator(candidate)
+            for prefix in DISPATCH_PREFIXES
+            if (candidate := f"{prefix}__{name}") in all_macros()
+        )
+
+    def _columns_in_relation(self, _relation: SparkRelation) -> list[SimpleNamespace]:
+        return [SimpleNamespace(name=name) for name in self.columns]
+
+    def _log(self, message: str, info: bool = False) -> str:
+        self.messages.append(message)
+        return ""
+
+    def _run_query(self, sql: str) -> list[_Row]:
+        folded = fold(sql)
+        self.queries.append(folded)
+        for text, rows in self.answers.items():
+            if text in folded:
+                return [_Row(row) for row in rows]
+        raise AssertionError(f"this query was not expected: {folded}")
+
+
+@cache
+def _linter() -> Linter:
+    return Linter(config=FluffConfig(overrides={"dialect": "sparksql"}))
+
+
+def unparsable(sql: str) -> Iterator[str]:
+    """The parts of a statement that SQLFluff's Spark grammar does not know."""
+    parsed = _linter().parse_string(sql)
+    yield from (str(violation) for violation in parsed.violations)
+    if parsed.tree is not None:
+        yield from (segment.raw for segment in parsed.tree.recursive_crawl("unparsable"))
+
+
+def assert_parses(sql: str) -> None:
+    """Fails unless the text is Spark SQL."""
+    assert list(unparsable(sql)) == [], sql
+
+
+def assert_expression_parses(expression: str) -> None:
+    """Fails unless the text is an expression, or a list of them, of Spark SQL."""
+    assert_parses(f"select {expression} from t")

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .feeds import feed, shop, source
+from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+
+ODD_PATH = r"/landing/country=Côte d'Ivoire/a\b.json"
+STAGED = "show table extended in bronze like '*'"
+LEDGER = "silver.cdc_file_ledger"
+LOG = relation("stg_shop__orders")
+
+
+def run_of(first: str, last: str, gzip_count: int = 0) -> dict[str, Any]:
+    """A run of files as new_files() gives it."""
+    return {"first_path": first, "last_path": last, "file_count": 2, "gzip_count": gzip_count, "bytes": 10}
+
+
+def test_stage_external_sources_creates_both_tables_of_a_new_source() -> None:
+    renderer = shop(options={"pathGlobFilter": "it's*"})
+    renderer.selected = ["model.stg"]
+    renderer.answers = {STAGED: [], "create": [], "drop table": []}
+    ran = renderer.does("stage_external_sources")
+    assert ran[0] == "create schema if not exists bronze"
+    assert ran[2:4] == ["drop table if exists bronze.shop__orders", "drop table if exists bronze.shop__orders__files"]
+    assert [sql.split(" options")[0] for sql in ran[4:]] == [
+        "create table bronze.shop__orders__files using binaryFile",
+        "create table bronze.shop__orders (value string) using text",
+    ]
+    assert renderer.messages == ["1 of 1 STAGED external source shop.orders"]
+    for sql in ran[4:]:
+        assert r"'pathGlobFilter' 'it\'s*'" in sql
+        assert_parses(sql)
+
+
+@pytest.mark.parametrize("which", ["compile", "list", "docs", "show"])
+def test_stage_external_sources_is_for_runs(which: str) -> None:
+    renderer = shop()
+    renderer.which = which
+    assert renderer.does("stage_external_sources") == []
+
+
+def test_stage_external_sources_does_nothing_while_dbt_parses() -> None:
+    renderer = shop()
+    renderer.execute = False
+    assert renderer.does("stage_external_sources", "shop") == []
+
+
+def test_stage_external_sources_refuses_a_source_that_is_not_there() -> None:
+    renderer = shop()
+    renderer.which = "run-operation"
+    assert renderer.refusal("stage_external_sources", "shop.ordres") == (
+        'stage_external_sources: select is "shop.ordres"; allowed: orders.'
+    )
+
+
+def test_default_stage_external_sources_leaves_an_equal_declaration() -> None:
+    renderer = shop()
+    renderer.which = "run-operation"
+    declaration = renderer.render("external_declaration", renderer.sources["source.alluvium.shop.orders"])
+    information = f"Table Properties: [alluvium.declaration={declaration}]"
+    renderer.answers = {STAGED: [{"tableName": "shop__orders", "information": information}], "create schema": []}
+    assert renderer.does("default__stage_external_sources", None) == ["create schema if not exists bronze", STAGED]
+
+
+def test_external_sources() -> None:
+    renderer = shop()
+    assert renderer.render("external_sources", None) == []
+    renderer.selected = ["model.state", "model.stg"]
+    assert [node["name"] for node in renderer.render("external_sources", None)] == ["orders"]
+    renderer.selected = []
+    for select in ("shop", "shop.orders", "other shop.orders"):
+        assert [node["name"] for node in renderer.render("external_sources", select)] == ["orders"]
+    renderer.which = "run-operation"
+    assert [node["name"] for node in renderer.render("external_sources", None)] == ["orders"]
+
+
+def test_staged_declarations(macros: Renderer) -> None:
+    mark = "0123456789abcdef" * 2
+    macros.answers = {
+        "create schema": [],
+        STAGED: [
+            {"tableName": "Shop__Orders", "information": f"Table Properties: [alluvium.declaration={mark}, a=b]"},
+            {"tableName": "other", "information": "Table Properties: []"},
+        ],
+    }
+    assert macros.render("staged_declarations", ["bronze"]) == {"bronze.shop__orders": mark}
+
+
+def test_external_declaration_changes_with_what_tables_are_made_from(macros: Renderer) -> None:
+    same = macros.render("external_declaration", source())
+    assert same == macros.render("external_declaration", source(cdc={"layout": "lenses"}, columns={}))
+    for changed in (
+        source(using="avro"),
+        source(options={"pathGlobFilter": "a*"}),
+        source(external={"location": "/elsewhere", "using": "json"}),
+    ):
+        assert macros.render("external_declaration", changed) != same
+
+
+def test_create_external_relations_declares_the_listing_last(macros: Renderer) -> None:
+    macros.answers = {"drop table": [], "create table": []}
+    ran = macros.does("create_external_relations", source(using="avro"), "abc")
+    assert "declaration" not in ran[2]
+    assert ran[3].startswith("create table bronze.shop__orders using binaryFile options (")
+    assert ran[3].endswith("tblproperties ('alluvium.declaration' = 'abc')")
+
+
+def test_create_external_table_sql(macros: Renderer) -> None:
+    external = {"location": ODD_PATH, "using": "json"}
+    sql = macros.sql("create_external_table_sql", relation("t", "bronze"), "text", "value string", external, None)
+    assert sql == (
+        "create table bronze.t (value string) using text options ('recursiveFileLookup' 'true', 'lineSep' '\\n',"
+        r" 'path' '/landing/country=Côte d\'Ivoire/a\\b.json')"
+    )
+    assert_parses(sql)
+
+
+def test_external_options(macros: Renderer) -> None:
+    assert macros.render("external_options", {}) == {"recursiveFileLookup": "true"}
+    given = {"options": {"recursiveFileLookup": "false", "maxFilesPerTrigger": 5}}
+    assert macros.render("external_options", given) == {"recursiveFileLookup": "false", "maxFilesPerTrigger": "5"}
+
+
+def test_external_format(macros: Renderer) -> None:
+    assert macros.render("external_format", "m", {"using": "JSON"}) == "json"
+    assert macros.render("external_format", "m", {"file_format": "parquet"}) == "parquet"
+    assert macros.refusal("external_format", "m", {}) == 'm: external.using is ""; allowed: json, avro, parquet.'
+
+
+def test_bronze_records(macros: Renderer) -> None:
+    everything = macros.sql("bronze_records", feed())
+    assert everything.count("union all") == 1
+    assert "_metadata.file_path between" not in everything
+    for made, runs in (
+        (everything, None),
+        (macros.sql("bronze_records", feed(), [run_of("/a", ODD_PATH)]), 1),
+        (macros.sql("bronze_records", feed(), []), 0),
+        (macros.sql("bronze_records", feed(format="avro"), [run_of("/a", "/b")]), 1),
+    ):
+        assert_parses(made)
+        assert made.count("union all") == (runs is None)
+
+
+def test_reads_containers(macros: Renderer) -> None:
+    assert macros.render("reads_containers", feed(format="parquet"), [])
+    assert macros.render("reads_containers", feed(), None)
+    assert macros.render("reads_containers", feed(), [run_of("/a", "/b", gzip_count=1)])
+    assert not macros.render("reads_containers", feed(), [run_of("/a", "/b")])
+
+
+def test_text_records(macros: Renderer) -> None:
+    sql = macros.sql("text_records", feed(), [run_of("/a", "/b")])
+    assert sql.endswith(
+        "from bronze.shop__orders where _metadata.file_path not like '%.gz'"
+        " and (_metadata.file_path between '/a' and '/b')"
+    )
+
+
+def test_container_records(macros: Renderer) -> None:
+    gzip = macros.sql("container_records", feed(), [run_of("/a", "/a", gzip_count=1)])
+    assert "and _metadata.file_path like '%.gz' and (_metadata.file_path = '/a')" in gzip
+    avro = macros.sql("container_records", feed(format="avro"), None)
+    assert "from bronze.shop__orders__files where length > 0) as files, lateral read_records(" in avro
+
+
+def test_new_files_refreshes_the_listing_first(macros: Renderer) -> None:
+    macros.answers = {"refresh table": [], "with listed as": [run_of("/a", "/b")]}
+    assert macros.render("new_files", feed(), LOG) == [run_of("/a", "/b")]
+    assert macros.queries[:2] == ["refresh table bronze.shop__orders__files", "refresh table bronze.shop__orders"]
+
+
+def test_files_of_batch(macros: Renderer) -> None:
+    macros.answers = {"applied.batch <=> 7 as is_wanted": [run_of("/a", "/b")]}
+    assert macros.render("files_of_batch", feed(), LOG, 7) == [run_of("/a", "/b")]
+
+
+def test_file_runs_sql(macros: Renderer) -> None:
+    sql = macros.render("file_runs_sql", relation("shop__orders__files", "bronze"), LOG, "applied.file_path is null")
+    assert "from bronze.shop__orders__files where length > 0" in fold(sql)
+    assert f"from {LEDGER} where change_log = 'silver.stg_shop__orders'" in fold(sql)
+    assert_parses(sql)
+    none = macros.sql("file_runs_sql", relation("shop__orders__files", "bronze"), None, "applied.file_path is null")
+    assert "where change_log = ''" in none
+
+
+def test_file_predicate(macros: Renderer) -> None:
+    assert macros.sql("file_predicate", []) == "false"
+    sql = macros.sql("file_predicate", [run_of("/a", "/b"), run_of(ODD_PATH, ODD_PATH)])
+    assert sql == (
+        "(_metadata.file_path between '/a' and '/b' or"
+        r" _metadata.file_path = '/landing/country=Côte d\'Ivoire/a\\b.json')"
+    )
+    assert_expression_parses(sql)
+
+
+def test_file_ledger(macros: Renderer) -> None:
+    assert macros.render("file_ledger").render() == LEDGER
+
+
+def test_create_file_ledger(macros: Renderer) -> None:
+    macros.answers = {"create": []}
+    ran = macros.does("create_file_ledger")
+    assert ran[0] == "create schema if not exists silver"
+    assert ran[1].startswith(f"create table if not exists {LEDGER} (")
+    for which, execute in (("compile", True), ("run-operation", True), ("run", False)):
+        assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
+
+
+def test_create_file_ledger_sql(macros: Renderer) -> None:
+    sql = macros.sql("create_file_ledger_sql", relation("cdc_file_ledger"))
+    assert "using delta partitioned by (change_log)" in sql
+    assert_parses(sql)
+
+
+@pytest.mark.parametrize(
+    ("in_ledger", "in_log", "statement"),
+    [
+        (3, 3, None),
+        (2, 3, f"insert into {LEDGER} select"),
+        (3, 2, f"delete from {LEDGER} where change_log = 'silver.stg_shop__orders' and batch > 2"),
+    ],
+)
+def test_record_files_brings_the_ledger_level(macros: Renderer, in_ledger: int, in_log: int, statement: str | None) -> None:
+    macros.answers = {
+        "select max(batch)": [{"batch": in_ledger}],
+        "select max(_cdc_batch)": [{"batch": in_log}],
+        "insert into": [],
+        "delete from": [],
+    }
+    assert macros.render("record_files", LOG) == in_log
+    assert len(macros.queries) == (2 if statement is None else 3)
+    assert statement is None or macros.queries[2].startswith(statement)
+
+
+def test_newest_batches(macros: Renderer) -> None:
+    macros.answers = {"select max(batch)": [{"batch": None}], "select max(_cdc_batch)": [{"batch": 4}]}
+    assert macros.render("newest_ledger_batch", LOG) == 0
+    assert macros.render("newest_batch", LOG) == 4
+    macros.execute = False
+    assert macros.render("newest_batch", LOG) == 0
+
+
+def test_record_files_sql(macros: Renderer) -> None:
+    sql = macros.render("record_files_sql", relation("cdc_file_ledger"), LOG, 4)
+    assert "from silver.stg_shop__orders where _cdc_batch > 4 group by" in fold(sql)
+    assert_parses(sql)
+
+
+def test_forget_files(macros: Renderer) -> None:
+    macros.answers = {"select max(batch)": [{"batch": 5}], "delete from": []}
+    assert macros.render("forget_files", LOG) == 5
+    assert macros.queries[1] == f"delete from {LEDGER} where change_log = 'silver.stg_shop__orders'"
+    empty = Renderer(answers={"select max(batch)": [{"batch": None}]})
+    assert empty.render("forget_files", LOG) == 0
+
+
+def test_record_applied_files(macros: Renderer) -> None:
+    macros.answers = {
+        "set alluvium.new_files.silver.stg_shop__orders": [{"value": "2"}],
+        "select max(batch)": [{"batch": 1}],
+        "select max(_cdc_batch)": [{"batch": 2}],
+        "insert into": [],
+    }
+    assert macros.does("record_applied_files")[-1].startswith(f"insert into {LEDGER}")
+    unchanged = Renderer(answers={"set alluvium.new_files.silver.stg_shop__orders": [{"value": "0"}]})
+    assert len(unchanged.does("record_applied_files")) == 1
+    assert Renderer(execute=False).does("record_applied_files") == []

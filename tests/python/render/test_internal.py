@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from .feeds import ODD_NAMES, column, feed, model, shop, source
+from .harness import Renderer, assert_expression_parses, relation
+
+
+def test_raise_invalid(macros: Renderer) -> None:
+    said = macros.refusal("raise_invalid", "latest_by_key", "key", ["x"], ["a", "b"])
+    assert said == 'latest_by_key: key is ["x"]; allowed: a, b.'
+
+
+def test_raise_invalid_takes_a_phrase_and_says_what_is_missing(macros: Renderer) -> None:
+    said = macros.refusal("raise_invalid", "current_state", "meta.cdc.key", None, "at least one column")
+    assert said == "current_state: meta.cdc.key is not given; allowed: at least one column."
+
+
+def test_raise_invalid_shows_the_value_as_it_was_written(macros: Renderer) -> None:
+    said = macros.refusal("raise_invalid", "m", "a", "array<'x'> & more", ["b"])
+    assert said == """m: a is "array<'x'> & more"; allowed: b."""
+
+
+def test_require_one_of(macros: Renderer) -> None:
+    assert macros.render("require_one_of", "m", "a", "soft", ["soft", "hard"]) == "soft"
+    assert macros.refusal("require_one_of", "m", "a", "Soft", ["soft", "hard"]) == 'm: a is "Soft"; allowed: soft, hard.'
+
+
+def test_feed_defaults_are_debeziums(macros: Renderer) -> None:
+    defaults = macros.render("feed_defaults")
+    assert (defaults["time_precision_mode"], defaults["decimal_handling_mode"], defaults["add_fields_prefix"]) == (
+        "adaptive",
+        "precise",
+        "__",
+    )
+    assert [name for name, value in defaults.items() if value is None] == ["connector", "shape", "key"]
+
+
+def test_feed_allowed_values_are_of_options_and_hold_the_defaults(macros: Renderer) -> None:
+    defaults = macros.render("feed_defaults")
+    for option, allowed in macros.render("feed_allowed_values").items():
+        assert defaults[option] is None or defaults[option] in allowed
+
+
+def test_feed_of_source(macros: Renderer) -> None:
+    made = macros.render("feed_of_source", "decode_debezium", source(cdc={"layout": "lenses"}))
+    assert (made["connector"], made["shape"], made["layout"], made["key"]) == ("postgresql", "envelope", "lenses", ["id"])
+    assert (made["name"], made["format"], made["relation"].render()) == ("shop.orders", "json", "bronze.shop__orders")
+    assert made["columns"][0] == {"name": "id", "data_type": "int", "cdc": {}}
+
+
+def test_feed_of_source_takes_the_table_over_the_source(macros: Renderer) -> None:
+    node = source(cdc={"connector": "mysql"}, config={"meta": {"cdc": {"connector": "mariadb"}}})
+    assert macros.render("feed_of_source", "m", node)["connector"] == "mariadb"
+
+
+@pytest.mark.parametrize(
+    ("cdc", "said"),
+    [
+        ({"connector": "oracle"}, 'meta.cdc.connector is "oracle"; allowed: postgresql, mysql, mariadb.'),
+        ({"shape": None}, "meta.cdc.shape is not given; allowed: envelope, flattened."),
+        ({"layout": "flat"}, 'meta.cdc.layout is "flat"; allowed: confluent, lenses.'),
+        ({"time_precision_mode": "exact"}, 'meta.cdc.time_precision_mode is "exact"; allowed: adaptive, '),
+        ({"unknown_columns": "drop"}, 'meta.cdc.unknown_columns is "drop"; allowed: quarantine, ignore.'),
+        ({"keys": ["id"]}, 'meta.cdc option is "keys"; allowed: connector, shape, '),
+        ({"key": None}, "meta.cdc.key is not given; allowed: a list of columns ([] for a table without a key)."),
+        ({"key": ["uid"]}, 'meta.cdc.key is "uid"; allowed: id, note.'),
+    ],
+)
+def test_feed_of_source_refuses(macros: Renderer, cdc: dict[str, Any], said: str) -> None:
+    message = macros.refusal("feed_of_source", "decode_debezium", source(cdc=cdc))
+    assert message.startswith(f"decode_debezium: source shop.orders: {said}")
+
+
+def test_feed_of_source_refuses_an_unknown_format(macros: Renderer) -> None:
+    message = macros.refusal("feed_of_source", "decode_debezium", source(using="csv"))
+    assert message == 'decode_debezium: source shop.orders: external.using is "csv"; allowed: json, avro, parquet.'
+
+
+def test_feed_columns(macros: Renderer) -> None:
+    node = source(
+        columns={
+            "total": {"name": "total", "data_type": "DECIMAL(12, 2)", "meta": {"cdc": {"default": 0}}},
+            "at": {"name": "at", "data_type": "timestamp", "config": {"meta": {"cdc": {"nullable": True}}}},
+        }
+    )
+    assert macros.render("feed_columns", "m", node) == [
+        column("total", "decimal(12,2)", default=0),
+        column("at", "timestamp", nullable=True),
+    ]
+
+
+def test_feed_columns_refuses(macros: Renderer) -> None:
+    untyped = source(columns={"id": {"name": "id"}})
+    assert macros.refusal("feed_columns", "m", untyped) == "m: data_type of column id is not given; allowed: a Spark SQL type."
+    none = source(columns={})
+    assert macros.refusal("feed_columns", "m", none).startswith("m: columns is not given; allowed: ")
+    misspelt = source(columns={"id": {"name": "id", "data_type": "int", "meta": {"cdc": {"semantics": "x"}}}})
+    assert macros.refusal("feed_columns", "m", misspelt) == (
+        'm: meta.cdc option of column id is "semantics"; allowed: semantic_type, nullable, default, unsigned.'
+    )
+
+
+def test_require_key(macros: Renderer) -> None:
+    assert macros.does("require_key", "m", feed(key=[])) == []
+    assert macros.does("require_key", "m", feed(key=["id", "note"])) == []
+    assert macros.refusal("require_key", "m", feed(key="id")).startswith('m: meta.cdc.key is "id"; allowed: a list')
+
+
+def test_feed_of_relation_finds_source_log_state_and_view() -> None:
+    for name, schema in (
+        ("shop__orders", "bronze"),
+        ("stg_shop__orders", "silver"),
+        ("slv_shop__orders_state", "silver"),
+        ("slv_shop__orders", "silver"),
+    ):
+        assert shop().render("feed_of_relation", "m", relation(name, schema))["name"] == "shop.orders"
+
+
+def test_feed_of_relation_refuses_what_it_does_not_know() -> None:
+    message = shop().refusal("feed_of_relation", "living_rows", relation("other"))
+    assert message == 'living_rows: relation is "silver.other"; allowed: a source with meta.cdc, or a model built from one.'
+
+
+def test_feed_of_node() -> None:
+    renderer = shop()
+    assert renderer.render("feed_of_node", "m", renderer.nodes["model.slv"])["name"] == "shop.orders"
+    message = renderer.refusal("feed_of_node", "living_rows", model("dim_day"))
+    assert message.startswith('living_rows: model dim_day is "not built from a source"; allowed: ')
+
+
+def test_column_list(macros: Renderer) -> None:
+    assert macros.render("column_list", ["a b", "c"], "target.") == ["target.`a b`", "target.`c`"]
+    assert macros.render("column_list", []) == []
+
+
+def test_generate_schema_name(macros: Renderer) -> None:
+    assert macros.render("generate_schema_name", " gold ", None) == "gold"
+    assert macros.render("generate_schema_name", None, None) == "silver"
+
+
+def test_string_literal(macros: Renderer) -> None:
+    assert macros.render("string_literal", r"it's a \ 'quote'") == r"'it\'s a \\ \'quote\''"
+    assert macros.render("string_literal", 5) == "'5'"
+    for name in (*ODD_NAMES, "\n", "'; drop table t --", json.dumps({"a": "b'"})):
+        assert_expression_parses(macros.render("string_literal", name))
+
+
+def test_quoted_identifier(macros: Renderer) -> None:
+    assert [macros.render("quoted_identifier", name) for name in ODD_NAMES] == [
+        "`a b`",
+        "`sel``ect`",
+        "`Upper`",
+        "`with.dot`",
+        "`it's`",
+        "`back\\slash`",
+        "`from`",
+    ]
+    for name in ODD_NAMES:
+        assert_expression_parses(macros.render("quoted_identifier", name))
+
+
+def test_query_rows(macros: Renderer) -> None:
+    macros.answers = {"select 1": [{"a": 1}, {"a": 2}]}
+    assert macros.render("query_rows", "select 1") == [{"a": 1}, {"a": 2}]
+    macros.execute = False
+    assert macros.render("query_rows", "select 2") == []

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .feeds import ODD_NAMES, column, feed
+from .harness import Renderer, assert_expression_parses
+
+DEBEZIUM_TIME = "io.debezium.time"
+
+
+@pytest.mark.parametrize(
+    ("declared", "options", "starts"),
+    [
+        (column("a"), {}, "x"),
+        (column("a", "boolean"), {}, "try_cast(x as boolean)"),
+        (column("a", "bigint"), {}, "try_cast(x as bigint)"),
+        (column("a", "double"), {}, "try_cast(x as double)"),
+        (column("a", "decimal(12,2)"), {}, "try_cast(x as decimal(12,2))"),
+        (column("a", "date"), {}, "case coalesce(semantic_types['a'], 'io.debezium.time.Date') when"),
+        (column("a", "timestamp"), {}, "case coalesce(semantic_types['a'], 'io.debezium.time.ZonedTimestamp') when"),
+        (column("a", "timestamp_ntz"), {}, "case coalesce(semantic_types['a'], 'io.debezium.time.MicroTimestamp') when"),
+        (column("a", "binary"), {}, "try_to_binary(x, 'base64')"),
+        (column("a", "array<int>"), {}, "transform(from_json(x, 'array<string>'), element -> try_cast(element as int))"),
+        (column("a", "struct<b:int>"), {}, "from_json(x, 'struct<b:int>')"),
+        (column("a", "struct<`it's`:int>"), {}, r"from_json(x, 'struct<`it\'s`:int>')"),
+        (column("a", "bigint", semantic_type=f"{DEBEZIUM_TIME}.MicroTime"), {}, "case coalesce(semantic_types['a']"),
+        (column("a", "int", semantic_type="io.debezium.data.Bits"), {}, "cast(aggregate(sequence(1, "),
+    ],
+)
+def test_decode_value(macros: Renderer, declared: dict[str, Any], options: dict[str, Any], starts: str) -> None:
+    sql = macros.sql("decode_value", declared, feed(**options), "x")
+    assert sql.startswith(starts)
+    assert_expression_parses(sql)
+
+
+def test_decode_value_never_passes_through_double(macros: Renderer) -> None:
+    for data_type in ("bigint", "decimal(38,10)", "timestamp", "timestamp_ntz", "date"):
+        sql = macros.sql("decode_value", column("a", data_type), feed(), "x")
+        assert "double" not in sql
+        assert "float" not in sql
+
+
+def test_decode_value_refuses_an_unknown_semantic_type(macros: Renderer) -> None:
+    message = macros.refusal("decode_value", column("a", "date", semantic_type="Date"), feed(), "x")
+    assert message.startswith('source shop.orders: semantic_type of column a is "Date"; allowed: io.debezium.time.Date, ')
+
+
+def test_decode_date(macros: Renderer) -> None:
+    sql = macros.sql("decode_date", column("d", "date"), feed(time_precision_mode="connect"), "x")
+    assert sql == (
+        "case coalesce(semantic_types['d'], 'org.apache.kafka.connect.data.Date')"
+        " when 'io.debezium.time.Date' then date_add(date '1970-01-01', try_cast(x as int))"
+        " when 'org.apache.kafka.connect.data.Date' then date_add(date '1970-01-01', try_cast(x as int))"
+        " when 'io.debezium.time.IsoDate' then try_cast(x as date) end"
+    )
+
+
+def test_decode_timestamp_ntz_knows_no_time_zone(macros: Renderer) -> None:
+    sql = macros.sql("decode_timestamp_ntz", column("t", "timestamp_ntz"), feed(), "x")
+    assert "else timestamp_ntz '1970-01-01 00:00:00' + interval '0.000001' second * case" in sql
+    assert "timestamp_micros" not in sql
+    assert_expression_parses(sql)
+
+
+def test_decode_timestamp_wants_a_zone(macros: Renderer) -> None:
+    sql = macros.sql("decode_timestamp", column("t", "timestamp"), feed(), "x")
+    assert "then if(x rlike 'T.*(Z|[+-][0-9]{2}:?[0-9]{2})$', try_cast(x as timestamp), null)" in sql
+    assert_expression_parses(sql)
+
+
+@pytest.mark.parametrize("kind", ["Timestamp", "Time"])
+def test_microseconds(macros: Renderer, kind: str) -> None:
+    sql = macros.sql("microseconds", column("t", "bigint", semantic_type=f"{DEBEZIUM_TIME}.Micro{kind}"), feed(), "x", kind)
+    assert f"when 'io.debezium.time.{kind}' then try_multiply(try_cast(x as bigint), 1000)" in sql
+    assert f"when 'io.debezium.time.Micro{kind}' then try_cast(x as bigint)" in sql
+    assert f"when 'io.debezium.time.Nano{kind}' then if(try_cast(x as bigint) % 1000 = 0, " in sql
+    assert_expression_parses(sql)
+
+
+def test_decode_time(macros: Renderer) -> None:
+    cdc = {"semantic_type": f"{DEBEZIUM_TIME}.MicroTime"}
+    number = macros.sql("decode_time", column("t", "bigint", **cdc), feed(), "x")
+    text = macros.sql("decode_time", column("t", "string", **cdc), feed(), "x")
+    assert number == macros.sql("microseconds", column("t", "bigint", **cdc), feed(), "x", "Time")
+    assert text.startswith(f"transform(array({number}), us -> if(us is null, null, format_string('%s%02d:%02d:%02d.%06d',")
+    assert_expression_parses(text)
+
+
+@pytest.mark.parametrize(
+    ("mode", "sql"),
+    [
+        ("bytes", "try_to_binary(x, 'base64')"),
+        ("base64", "try_to_binary(x, 'base64')"),
+        ("base64-url-safe", "try_to_binary(translate(x, '-_', '+/'), 'base64')"),
+        ("hex", "try_to_binary(x, 'hex')"),
+    ],
+)
+def test_decode_binary(macros: Renderer, mode: str, sql: str) -> None:
+    assert macros.sql("decode_binary", feed(binary_handling_mode=mode), "x") == sql
+
+
+def test_decode_bits(macros: Renderer) -> None:
+    sql = macros.sql("decode_bits", column("b", "smallint"), "x")
+    assert sql.endswith(") as smallint)")
+    assert "8 * (i - 1)" in sql  # little-endian
+    assert_expression_parses(sql)
+
+
+def test_decode_array(macros: Renderer) -> None:
+    numbers = macros.sql("decode_array", column("n", "array<decimal(6,2)>"), feed(decimal_handling_mode="string"), "x")
+    assert numbers.startswith("transform(from_json(x, 'array<string>'), element -> try_cast(case")
+    assert numbers.endswith(" as decimal(6,2)))")
+    assert_expression_parses(numbers)
+
+
+def test_column_text(macros: Renderer) -> None:
+    assert macros.sql("column_text", column("a"), feed()) == "row_image['a']"
+    assert macros.sql("column_text", column("priority", "int", default=5), feed()) == (
+        "if(map_contains_key(row_image, 'priority'), row_image['priority'], '5')"
+    )
+    assert macros.sql("column_text", column("d", "decimal(8,3)"), feed()).startswith("case when coalesce(semantic_types['d'], ")
+
+
+def test_column_text_of_odd_names(macros: Renderer) -> None:
+    for name in ODD_NAMES:
+        assert_expression_parses(macros.sql("column_text", column(name, "decimal(8,3)", default="it's"), feed()))
+    assert macros.sql("column_text", column("it's"), feed()) == r"row_image['it\'s']"
+
+
+def test_number_text(macros: Renderer) -> None:
+    sql = macros.sql("number_text", column("d", "decimal(8,3)"), feed(), "x")
+    type_sql = "coalesce(semantic_types['d'], 'org.apache.kafka.connect.data.Decimal:3')"
+    assert sql.startswith(f"case when {type_sql} = 'decimal' then x")
+    assert f"'E-', split_part({type_sql}, ':', 2))" in sql
+    assert_expression_parses(sql)
+
+
+def test_number_text_of_unsigned_integers(macros: Renderer) -> None:
+    unsigned = column("u", "decimal(20,0)", unsigned=True)
+    wrapped = macros.sql("number_text", unsigned, feed(), "x")
+    assert wrapped == "if(x like '-%', cast(try_cast(x as decimal(20, 0)) + 18446744073709551616 as string), x)"
+    assert macros.sql("number_text", unsigned, feed(bigint_unsigned_handling_mode="precise"), "x") == "x"
+
+
+def test_unscaled_value(macros: Renderer) -> None:
+    sql = macros.sql("unscaled_value", "x")
+    assert sql.startswith("transform(array(hex(try_to_binary(x, 'base64'))), digits -> ")
+    assert "double" not in sql
+    assert_expression_parses(sql)
+
+
+def test_is_rounded(macros: Renderer) -> None:
+    assert macros.sql("is_rounded", column("d", "decimal(12,2)"), "x", "v") == "v <> try_cast(x as decimal(38, 28))"
+
+
+@pytest.mark.parametrize(
+    ("declared", "options", "semantic_type"),
+    [
+        (column("a", "int"), {}, None),
+        (column("a", "date"), {}, f"{DEBEZIUM_TIME}.Date"),
+        (column("a", "date"), {"time_precision_mode": "isostring"}, f"{DEBEZIUM_TIME}.IsoDate"),
+        (column("a", "timestamp_ntz"), {"time_precision_mode": "connect"}, "org.apache.kafka.connect.data.Timestamp"),
+        (column("a", "timestamp_ntz"), {"time_precision_mode": "nanoseconds"}, f"{DEBEZIUM_TIME}.NanoTimestamp"),
+        (column("a", "timestamp_ntz"), {}, f"{DEBEZIUM_TIME}.MicroTimestamp"),
+        (column("a", "timestamp"), {"time_precision_mode": "connect"}, f"{DEBEZIUM_TIME}.ZonedTimestamp"),
+        (column("a", "decimal(8,3)"), {}, "org.apache.kafka.connect.data.Decimal:3"),
+        (column("a", "string", semantic_type=f"{DEBEZIUM_TIME}.MicroTime"), {}, f"{DEBEZIUM_TIME}.MicroTime"),
+    ],
+)
+def test_semantic_type(
+    macros: Renderer, declared: dict[str, Any], options: dict[str, Any], semantic_type: str | None
+) -> None:
+    assert macros.render("semantic_type", declared, feed(**options)) == semantic_type
+
+
+def test_decimal_semantic_type(macros: Renderer) -> None:
+    declared = column("a", "decimal(8,3)")
+    assert macros.render("decimal_semantic_type", declared, feed()) == "org.apache.kafka.connect.data.Decimal:3"
+    for options in ({"decimal_handling_mode": "string"}, {"decimal_handling_mode": "double"}, {"decimal_format": "numeric"}):
+        assert macros.render("decimal_semantic_type", declared, feed(**options)) == "decimal"
+    assert macros.render("decimal_semantic_type", column("a", "decimal(20,0)", unsigned=True), feed()) == "decimal"
+
+
+def test_declared_semantic_type(macros: Renderer) -> None:
+    declared = column("a", "decimal(8,3)", semantic_type="org.apache.kafka.connect.data.Decimal")
+    assert macros.render("declared_semantic_type", declared, feed()) == "org.apache.kafka.connect.data.Decimal:3"
+    message = macros.refusal("declared_semantic_type", column("a", "int", semantic_type="Bits"), feed())
+    assert message.startswith('source shop.orders: semantic_type of column a is "Bits"; allowed: ')
+
+
+def test_semantic_types_are_all_decoded(macros: Renderer) -> None:
+    """A semantic type that a column may declare stands in some decoder, or is text as it is."""
+    texts = {f"{DEBEZIUM_TIME}.IsoTime", f"{DEBEZIUM_TIME}.ZonedTime"}
+    decoders = "".join(
+        macros.sql("decode_value", column("a", data_type, **cdc), feed(), "x")
+        for data_type, cdc in (
+            ("date", {}),
+            ("timestamp", {}),
+            ("timestamp_ntz", {}),
+            ("bigint", {"semantic_type": f"{DEBEZIUM_TIME}.Time"}),
+        )
+    ) + macros.sql("number_text", column("a", "decimal(8,3)"), feed(), "x")
+    for name in macros.render("semantic_types"):
+        assert name in texts | {"io.debezium.data.Bits"} or f"'{name}" in decoders, name
+
+
+@pytest.mark.parametrize(
+    ("data_type", "precision", "scale"), [("decimal(12,2)", 12, 2), ("decimal(38)", 38, 0), ("decimal", 10, 0)]
+)
+def test_decimal_precision_and_scale(macros: Renderer, data_type: str, precision: int, scale: int) -> None:
+    assert macros.render("decimal_precision", data_type) == precision
+    assert macros.render("decimal_scale", data_type) == scale
+
+
+def test_semantic_type_sql(macros: Renderer) -> None:
+    sql = macros.sql("semantic_type_sql", column("it's", "date"), feed())
+    assert sql == r"coalesce(semantic_types['it\'s'], 'io.debezium.time.Date')"
