@@ -184,9 +184,9 @@ def entities(spark: SparkSession) -> list[Entity]:
 
 def show_entities(console: Console, now: list[Entity], before: dict[str, Entity], build: Build) -> None:
     """A line per entity; a figure that moved since the run before is shown with its difference."""
-    table = Table(title="What came in, and what came out", title_justify="left")
+    table = Table(title="What came in, and what came out", title_justify="left", box=None, pad_edge=False)
     for heading in ("entity", "files", "lines", "events", "control", "rejected", "rows", "deleted", "seconds"):
-        table.add_column(heading, justify="left" if heading == "entity" else "right")
+        table.add_column(heading, justify="left" if heading == "entity" else "right", no_wrap=True)
     for entity in now:
         old = before.get(entity.name)
         figures = [
@@ -207,7 +207,7 @@ def _moved(now: int, before: int | None) -> str:
 
 def show_marts(console: Console, spark: SparkSession) -> None:
     """The short table of results: sales by region, and the nationalities with the most artworks."""
-    sales = Table(title="gold.agg_sales_by_region", title_justify="left")
+    sales = Table(title="\ngold.agg_sales_by_region", title_justify="left", box=None, pad_edge=False)
     for heading in ("region", "orders", "items", "quantity", "revenue"):
         sales.add_column(heading, justify="left" if heading == "region" else "right")
     for row in spark.sql("select * from gold.agg_sales_by_region order by region").collect():
@@ -215,7 +215,7 @@ def show_marts(console: Console, spark: SparkSession) -> None:
             repr(row.region), f"{row.order_count:,}", f"{row.item_count:,}", f"{row.quantity:,}", f"{row.revenue:,}"
         )
     console.print(sales)
-    artists = Table(title="gold.dim_artist, by nationality", title_justify="left")
+    artists = Table(title="\ngold.dim_artist, by nationality", title_justify="left", box=None, pad_edge=False)
     for heading in ("nationality", "artists", "artworks"):
         artists.add_column(heading, justify="left" if heading == "nationality" else "right")
     for row in spark.sql("""

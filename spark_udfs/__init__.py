@@ -1,18 +1,20 @@
-"""Table functions that the models call by name; each does what native Spark SQL cannot (see README.md)."""
+"""Functions that the models call by name; each does what native Spark SQL cannot (see README.md)."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, cast
 
-from spark_udfs.reader import NAME, RETURN_TYPE, ReadRecords, read_records
+from spark_udfs import decimals, reader
+from spark_udfs.decimals import decimal_text
+from spark_udfs.reader import read_records
 from spark_udfs.record import Record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.udtf import UserDefinedTableFunction
 
-__all__ = ["Record", "read_records", "register"]
+__all__ = ["Record", "decimal_text", "read_records", "register"]
 
 
 def register(spark: SparkSession) -> None:
@@ -28,5 +30,6 @@ def register(spark: SparkSession) -> None:
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
     # The Arrow path of Spark 3.5.7 is not faster here and needs pandas (figures in README.md).
-    function = cast("UserDefinedTableFunction", udtf(ReadRecords, returnType=RETURN_TYPE, useArrow=False))
-    spark.udtf.register(NAME, function)
+    function = cast("UserDefinedTableFunction", udtf(reader.ReadRecords, returnType=reader.RETURN_TYPE, useArrow=False))
+    spark.udtf.register(reader.NAME, function)
+    spark.udf.register(decimals.NAME, decimal_text, "string")

@@ -39,7 +39,10 @@ records as (
 parsed as (
     select
         *,
-        from_json(concat('[', value, ']'), 'array<{{ alluvium.record_type(feed) }}>') as lines
+        from_json(concat('[', value, ']'), 'array<{{ alluvium.record_type(feed, "map<string,string>") }}>') as lines
+        {%- if feed.decimal_format == "numeric" %},
+        from_json(concat('[', value, ']'), {{ alluvium.string_literal("array<" ~ alluvium.record_type(feed, alluvium.number_fields_type(feed)) ~ ">") }}) as number_lines
+        {%- endif %}
     from records
 ),
 
@@ -61,7 +64,7 @@ typed as (
     select
         *,
         {%- for column in feed.columns %}
-        {{ alluvium.decode_value(column, feed, alluvium.text_of(column.name)) }} as {{ alluvium.value_of(column.name) }}{{ "," if not loop.last }}
+        {{ alluvium.decode_column(column, feed) }} as {{ alluvium.value_of(column.name) }}{{ "," if not loop.last }}
         {%- endfor %}
     from texts
 ),

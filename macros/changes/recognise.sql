@@ -25,6 +25,9 @@ unwrapped as (
 recognised as (
     select
         value,
+        {%- if feed.decimal_format == "numeric" %}
+        number_lines,
+        {%- endif %}
         read_error,
         lines is null or size(lines) <> 1 or lines[0] is null as malformed,
         file_path,
@@ -74,6 +77,9 @@ recognised as (
 recognised as (
     select
         value,
+        {%- if feed.decimal_format == "numeric" %}
+        number_lines,
+        {%- endif %}
         read_error,
         lines is null or size(lines) <> 1 or lines[0] is null as malformed,
         file_path,

@@ -3,11 +3,14 @@
     told from a NULL, and 64-bit integers and numbers stay text until they meet their declared type. Both
     {schema, payload} and the bare payload are read, so a change of `schemas.enable` in mid-topic is no matter.
 #}
-{% macro record_type(feed) -%}
-    {%- if feed.shape == "flattened" -%}
-        {%- set value = "map<string,string>" -%}
+{% macro record_type(feed, row_image_type) -%}
+    {%- if feed.shape == "flattened" and row_image_type.startswith("map") -%}
+        {%- set value = row_image_type -%}
+    {%- elif feed.shape == "flattened" -%}
+        {%- set fields = row_image_type[7:-1] -%}
+        {%- set value = "struct<payload:" ~ row_image_type ~ ("," ~ fields if fields) ~ ">" -%}
     {%- else -%}
-        {%- set envelope = alluvium.envelope_fields(alluvium.row_image_type(feed)) -%}
+        {%- set envelope = alluvium.envelope_fields(row_image_type) -%}
         {%- set value = "struct<schema:" ~ alluvium.envelope_schema_type() ~ ",payload:struct<" ~ envelope ~ ">," ~ envelope ~ ">" -%}
     {%- endif -%}
     {%- if feed.store_envelope -%}
@@ -17,8 +20,32 @@
 {%- endmacro %}
 
 
-{% macro row_image_type(feed) %}
-    {{ return("map<string,string>") }}
+{#
+    The row image's decimals where they are JSON numbers (`decimal.format=NUMERIC`): as text in the map they would have
+    passed through a double (Spark 3.5's JSON reader copies a number token as one), as DECIMAL fields they do not.
+#}
+{% macro number_fields_type(feed) %}
+    {%- set fields = [] -%}
+    {%- for column in feed.columns if column.data_type.startswith("decimal") -%}
+        {%- set whole_digits = alluvium.decimal_precision(column.data_type) - alluvium.decimal_scale(column.data_type) -%}
+        {%- do fields.append(alluvium.quoted_identifier(column.name) ~ ":decimal(38," ~ (38 - whole_digits) ~ ")") -%}
+    {%- endfor -%}
+    {{ return("struct<" ~ fields | join(",") ~ ">") }}
+{% endmacro %}
+
+
+{# The same for one column, out of number_lines. #}
+{% macro json_number(column, feed) %}
+    {%- set record = "number_lines[0].value" if feed.store_envelope else "number_lines[0]" -%}
+    {%- set name = alluvium.quoted_identifier(column.name) -%}
+    {%- if feed.shape == "flattened" -%}
+        {{ return("coalesce(" ~ record ~ ".payload." ~ name ~ ", " ~ record ~ "." ~ name ~ ")") }}
+    {%- endif -%}
+    {%- set images = [] -%}
+    {%- for image in ["before", "after"] -%}
+        {%- do images.append("coalesce(" ~ record ~ ".payload." ~ image ~ "." ~ name ~ ", " ~ record ~ "." ~ image ~ "." ~ name ~ ")") -%}
+    {%- endfor -%}
+    {{ return("if(op = 'd', " ~ images | join(", ") ~ ")") }}
 {% endmacro %}
 
 

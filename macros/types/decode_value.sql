@@ -51,9 +51,15 @@
 {%- endmacro %}
 
 
+{#
+    A zoned timestamp has to name its zone; without one the session's would decide. PostgreSQL's infinity becomes the
+    number that Debezium itself sends for it where the column has no time zone.
+#}
 {% macro decode_timestamp(column, feed, text) -%}
-    case {{ alluvium.semantic_type_sql(column, feed) }}
-                when 'io.debezium.time.ZonedTimestamp'
+    case
+                when {{ text }} = 'infinity' then timestamp_micros(9223372036825200000)
+                when {{ text }} = '-infinity' then timestamp_micros(-9223372036832400000)
+                when {{ alluvium.semantic_type_sql(column, feed) }} = 'io.debezium.time.ZonedTimestamp'
                     then if({{ text }} rlike 'T.*(Z|[+-][0-9]{2}:?[0-9]{2})$', try_cast({{ text }} as timestamp), null)
                 else timestamp_micros({{ alluvium.microseconds(column, feed, text, "Timestamp") }})
             end
@@ -121,18 +127,31 @@
 
 
 {#
-    The text of a column as the decoder wants it: plain number text for decimals, whatever their encoding; the
-    declared default where the field is absent from the event (a column that was added later with a default: old
-    rows have no event of it). Absent is not NULL: an explicit null stays NULL.
+    The text of a column as the decoder wants it: plain number text for decimals, whatever their encoding, else what
+    the row image has.
 #}
 {% macro column_text(column, feed) %}
-    {%- set name = alluvium.string_literal(column.name) -%}
-    {%- set text = "row_image[" ~ name ~ "]" -%}
-    {%- if "default" in column.cdc -%}
-        {%- set text = "if(map_contains_key(row_image, " ~ name ~ "), " ~ text ~ ", " ~ alluvium.string_literal(column.cdc.default) ~ ")" -%}
-    {%- endif -%}
+    {%- set text = "row_image[" ~ alluvium.string_literal(column.name) ~ "]" -%}
     {%- if column.data_type.startswith("decimal") -%}
         {{ return(alluvium.number_text(column, feed, text)) }}
+    {%- elif column.data_type == "string" and "ecimal" in (alluvium.semantic_type(column, feed) or "") -%}
+        {{ return(alluvium.plain_number_text(column, feed, text)) }}
     {%- endif -%}
     {{ return(text) }}
+{% endmacro %}
+
+
+{#
+    The typed value of a column, or its declared default where the field is absent from the event: a column that was
+    added later with a default, for which old rows have no event. Absent is not NULL: an explicit null stays NULL.
+#}
+{% macro decode_column(column, feed) %}
+    {%- set value = alluvium.decode_value(column, feed, alluvium.text_of(column.name)) -%}
+    {%- if "default" not in column.cdc -%}
+        {{ return(value) }}
+    {%- endif -%}
+    {{ return(
+        "if(not map_contains_key(row_image, " ~ alluvium.string_literal(column.name) ~ "), cast("
+        ~ alluvium.string_literal(column.cdc.default) ~ " as " ~ column.data_type ~ "), " ~ value ~ ")"
+    ) }}
 {% endmacro %}

@@ -8,6 +8,8 @@
         if({{ text }} like '-%', cast(try_cast({{ text }} as decimal(20, 0)) + 18446744073709551616 as string), {{ text }})
     {%- elif column.cdc.unsigned -%}
         {{ text }}
+    {%- elif feed.decimal_format == "numeric" and text.startswith("row_image") -%}
+        cast({{ alluvium.json_number(column, feed) }} as string)
     {%- else -%}
         {%- set type = alluvium.semantic_type_sql(column, feed) -%}
         case
@@ -19,6 +21,22 @@
                 when {{ type }} = 'io.debezium.data.VariableScaleDecimal' then {{ text }}
             end
     {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    A decimal as plain text without an exponent, of any precision: for a string column that keeps more digits than
+    DECIMAL(38). decimal_text is this project's function (spark_udfs).
+#}
+{% macro plain_number_text(column, feed, text) -%}
+    {%- set type = alluvium.semantic_type_sql(column, feed) -%}
+    case
+                when {{ type }} = 'io.debezium.data.VariableScaleDecimal' and startswith({{ text }}, '{')
+                    then decimal_text(get_json_object({{ text }}, '$.value'), cast(get_json_object({{ text }}, '$.scale') as int))
+                when {{ type }} like 'org.apache.kafka.connect.data.Decimal:%'
+                    then decimal_text({{ text }}, cast(split_part({{ type }}, ':', 2) as int))
+                else {{ text }}
+            end
 {%- endmacro %}
 
 

@@ -140,7 +140,10 @@ class Project:
         self.feeds = {feed.name: feed for feed in feeds}
         self.folder = folder / "project"
         self.landing = folder / "landing"
+        self.more_models: list[str] = []
+        self.more_files: list[Files] = []
         self.versions: list[dict[str, int]] = []
+        self.ledgers: list[list[Row]] = []
         self.outcomes: list[Outcome] = []
         self._read: dict[tuple[str, int | None], list[Row]] = {}
         self.folder.mkdir(parents=True)
@@ -176,12 +179,7 @@ class Project:
 
     def land(self, feed: Feed, files: Files) -> None:
         """Writes files below a feed's location. ``name@old`` has an mtime before any other's."""
-        for name, content in files.items():
-            path = self.landing / (feed.location or feed.name) / name.removesuffix("@old")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-            if name.endswith("@old"):
-                os.utime(path, (OLD, OLD))
+        _write_files(self.landing / (feed.location or feed.name), files)
 
     def build_round(self, number: int) -> None:
         """Lands the files of one round, and builds the feeds that have one."""
@@ -191,6 +189,9 @@ class Project:
                 feed.before[number](self)
             self.land(feed, feed.rounds[number])
         models = [name for feed in feeds for name in feed.nodes.values()]
+        if number < len(self.more_files):
+            _write_files(self.landing, self.more_files[number])
+            models += self.more_models
         if number:
             # The tests have run over the first files; here the rows count.
             outcome = self.dbt("build", "--select", *models, "--exclude", "resource_type:test")
@@ -206,6 +207,7 @@ class Project:
         assert not outcome.error, outcome.error
         self.outcomes.append(outcome)
         self.versions.append({name: version for name in models if (version := self.version(name)) is not None})
+        self.ledgers.append(self.rows(f"{SILVER}.cdc_file_ledger"))
 
     def dbt(self, command: str, *arguments: str) -> Outcome:
         """Runs dbt on this project, in this process."""
@@ -229,9 +231,10 @@ class Project:
             printed.getvalue(),
         )
 
-    def version(self, model: str, schema: str = SILVER) -> int | None:
+    def version(self, model: str) -> int | None:
         """Newest version of a Delta table, None for a view or no table. Reads names only, so it costs nothing."""
         warehouse = Path(self.spark.conf.get("spark.sql.warehouse.dir", "").removeprefix("file:"))
+        schema = GOLD if model.startswith(("dim_", "fct_", "agg_")) else SILVER
         log = warehouse / f"{schema}.db" / model.lower() / "_delta_log"
         return max((int(path.stem) for path in log.glob("*.json") if path.stem.isdigit()), default=None)
 
@@ -253,11 +256,11 @@ class Project:
         rows = self._rows(self.feeds[feed].nodes["quarantine"], None)
         return sorted(rows, key=lambda row: (row["_cdc_file_path"], row["_cdc_line"]))
 
-    def ledger(self, feed: str) -> list[Row]:
-        """Rows of the ledger of applied files for one change log, by path."""
+    def ledger(self, feed: str, after_round: int = 0) -> list[Row]:
+        """Rows of the ledger of applied files for one change log as they were after a round, by batch and path."""
         log = f"{SILVER}.{self.feeds[feed].nodes['log']}"
-        rows = self.rows(f"{SILVER}.cdc_file_ledger")
-        return sorted((row for row in rows if row["change_log"] == log), key=lambda row: row["file_path"])
+        rows = [row for row in self.ledgers[after_round] if row["change_log"] == log]
+        return sorted(rows, key=lambda row: (row["batch"], row["file_path"]))
 
     def _rows(self, model: str, after_round: int | None) -> list[Row]:
         version = None if after_round is None else self.versions[after_round][model]
@@ -280,6 +283,15 @@ class Project:
                 for row in shown.collect()
             ]
         return self._read[relation, version]
+
+
+def _write_files(folder: Path, files: Files) -> None:
+    for name, content in files.items():
+        path = folder / name.removesuffix("@old")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        if name.endswith("@old"):
+            os.utime(path, (OLD, OLD))
 
 
 def _shown(name: str, type_: str) -> str:

@@ -296,7 +296,8 @@ def found(rows: list[dict[str, Any]], column: str, count: int) -> list[str]:
 
 def shown(value: Any) -> str:
     if isinstance(value, Decimal):
-        return f"decimal {value.normalize():f}" if value else "decimal 0"
+        plain = format(value, "f")  # normalize() would round to the context's 28 digits
+        return "decimal " + (plain.rstrip("0").rstrip(".") if "." in plain else plain)
     if isinstance(value, list):
         return f"[{', '.join(map(shown, value))}]"
     return repr(float("nan")) if value == "NaN" else repr(value)

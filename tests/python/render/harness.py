@@ -18,7 +18,8 @@ import pytest
 from dbt.adapters.spark.relation import SparkRelation
 from dbt.context.base import generate_base_context
 from dbt.context.exceptions_jinja import wrapped_exports
-from dbt_common.clients.jinja import BlockTag, CallableMacroGenerator, extract_toplevel_blocks
+from dbt_common.clients._jinja_blocks import BlockTag
+from dbt_common.clients.jinja import CallableMacroGenerator, extract_toplevel_blocks
 from dbt_common.exceptions import CompilationError
 from sqlfluff.core import FluffConfig, Linter
 
@@ -29,7 +30,7 @@ PACKAGE = "alluvium"
 DISPATCH_PREFIXES = ("spark", "default")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Macro:
     """One macro.
 
@@ -59,7 +60,7 @@ def all_macros() -> Mapping[str, Macro]:
         for block in extract_toplevel_blocks(path.read_text("utf-8"), allowed_blocks={"macro"}, collect_raw_data=False):
             assert isinstance(block, BlockTag)
             assert block.block_name not in macros, f"two macros are called {block.block_name}"
-            macros[block.block_name] = Macro(block.block_name, path, block.full_block)
+            macros[block.block_name] = Macro(block.block_name, path, block.full_block or "")
     return macros
 
 
@@ -133,7 +134,7 @@ class Renderer:
 
     def generator(self, name: str) -> CallableMacroGenerator:
         """A macro, callable, in this context."""
-        return CallableMacroGenerator(all_macros()[name], self._context())
+        return CallableMacroGenerator(all_macros()[name], self.context())
 
     def render(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """What a macro returns, or the text it renders to."""
@@ -156,14 +157,15 @@ class Renderer:
         assert self.queries == [], "a query ran before the refusal"
         return str(caught.value.msg)
 
-    def _context(self) -> dict[str, Any]:
+    def context(self) -> dict[str, Any]:
+        """The names that a macro can use."""
         context: dict[str, Any] = {
             **generate_base_context({}),
             "adapter": SimpleNamespace(dispatch=self._dispatch, get_columns_in_relation=self._columns_in_relation),
             "api": SimpleNamespace(Relation=SparkRelation),
             "config": {"meta": self.meta},
             "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
-            "exceptions": SimpleNamespace(**wrapped_exports(None)),
+            "exceptions": SimpleNamespace(**wrapped_exports(None)),  # type: ignore[no-untyped-call]
             "execute": self.execute,
             "flags": SimpleNamespace(WHICH=self.which),
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),

@@ -223,7 +223,9 @@ def test_create_file_ledger_sql(macros: Renderer) -> None:
         (3, 2, f"delete from {LEDGER} where change_log = 'silver.stg_shop__orders' and batch > 2"),
     ],
 )
-def test_record_files_brings_the_ledger_level(macros: Renderer, in_ledger: int, in_log: int, statement: str | None) -> None:
+def test_record_files_brings_the_ledger_level(
+    macros: Renderer, in_ledger: int, in_log: int, statement: str | None
+) -> None:
     macros.answers = {
         "select max(batch)": [{"batch": in_ledger}],
         "select max(_cdc_batch)": [{"batch": in_log}],

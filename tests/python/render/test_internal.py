@@ -26,7 +26,9 @@ def test_raise_invalid_shows_the_value_as_it_was_written(macros: Renderer) -> No
 
 def test_require_one_of(macros: Renderer) -> None:
     assert macros.render("require_one_of", "m", "a", "soft", ["soft", "hard"]) == "soft"
-    assert macros.refusal("require_one_of", "m", "a", "Soft", ["soft", "hard"]) == 'm: a is "Soft"; allowed: soft, hard.'
+    assert (
+        macros.refusal("require_one_of", "m", "a", "Soft", ["soft", "hard"]) == 'm: a is "Soft"; allowed: soft, hard.'
+    )
 
 
 def test_feed_defaults_are_debeziums(macros: Renderer) -> None:
@@ -47,7 +49,12 @@ def test_feed_allowed_values_are_of_options_and_hold_the_defaults(macros: Render
 
 def test_feed_of_source(macros: Renderer) -> None:
     made = macros.render("feed_of_source", "decode_debezium", source(cdc={"layout": "lenses"}))
-    assert (made["connector"], made["shape"], made["layout"], made["key"]) == ("postgresql", "envelope", "lenses", ["id"])
+    assert (made["connector"], made["shape"], made["layout"], made["key"]) == (
+        "postgresql",
+        "envelope",
+        "lenses",
+        ["id"],
+    )
     assert (made["name"], made["format"], made["relation"].render()) == ("shop.orders", "json", "bronze.shop__orders")
     assert made["columns"][0] == {"name": "id", "data_type": "int", "cdc": {}}
 
@@ -95,7 +102,10 @@ def test_feed_columns(macros: Renderer) -> None:
 
 def test_feed_columns_refuses(macros: Renderer) -> None:
     untyped = source(columns={"id": {"name": "id"}})
-    assert macros.refusal("feed_columns", "m", untyped) == "m: data_type of column id is not given; allowed: a Spark SQL type."
+    assert (
+        macros.refusal("feed_columns", "m", untyped)
+        == "m: data_type of column id is not given; allowed: a Spark SQL type."
+    )
     none = source(columns={})
     assert macros.refusal("feed_columns", "m", none).startswith("m: columns is not given; allowed: ")
     misspelt = source(columns={"id": {"name": "id", "data_type": "int", "meta": {"cdc": {"semantics": "x"}}}})
@@ -122,7 +132,10 @@ def test_feed_of_relation_finds_source_log_state_and_view() -> None:
 
 def test_feed_of_relation_refuses_what_it_does_not_know() -> None:
     message = shop().refusal("feed_of_relation", "living_rows", relation("other"))
-    assert message == 'living_rows: relation is "silver.other"; allowed: a source with meta.cdc, or a model built from one.'
+    assert (
+        message
+        == 'living_rows: relation is "silver.other"; allowed: a source with meta.cdc, or a model built from one.'
+    )
 
 
 def test_feed_of_node() -> None:

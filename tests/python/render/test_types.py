@@ -19,10 +19,18 @@ DEBEZIUM_TIME = "io.debezium.time"
         (column("a", "double"), {}, "try_cast(x as double)"),
         (column("a", "decimal(12,2)"), {}, "try_cast(x as decimal(12,2))"),
         (column("a", "date"), {}, "case coalesce(semantic_types['a'], 'io.debezium.time.Date') when"),
-        (column("a", "timestamp"), {}, "case coalesce(semantic_types['a'], 'io.debezium.time.ZonedTimestamp') when"),
-        (column("a", "timestamp_ntz"), {}, "case coalesce(semantic_types['a'], 'io.debezium.time.MicroTimestamp') when"),
+        (column("a", "timestamp"), {}, "case when x = 'infinity' then timestamp_micros("),
+        (
+            column("a", "timestamp_ntz"),
+            {},
+            "case coalesce(semantic_types['a'], 'io.debezium.time.MicroTimestamp') when",
+        ),
         (column("a", "binary"), {}, "try_to_binary(x, 'base64')"),
-        (column("a", "array<int>"), {}, "transform(from_json(x, 'array<string>'), element -> try_cast(element as int))"),
+        (
+            column("a", "array<int>"),
+            {},
+            "transform(from_json(x, 'array<string>'), element -> try_cast(element as int))",
+        ),
         (column("a", "struct<b:int>"), {}, "from_json(x, 'struct<b:int>')"),
         (column("a", "struct<`it's`:int>"), {}, r"from_json(x, 'struct<`it\'s`:int>')"),
         (column("a", "bigint", semantic_type=f"{DEBEZIUM_TIME}.MicroTime"), {}, "case coalesce(semantic_types['a']"),
@@ -44,7 +52,9 @@ def test_decode_value_never_passes_through_double(macros: Renderer) -> None:
 
 def test_decode_value_refuses_an_unknown_semantic_type(macros: Renderer) -> None:
     message = macros.refusal("decode_value", column("a", "date", semantic_type="Date"), feed(), "x")
-    assert message.startswith('source shop.orders: semantic_type of column a is "Date"; allowed: io.debezium.time.Date, ')
+    assert message.startswith(
+        'source shop.orders: semantic_type of column a is "Date"; allowed: io.debezium.time.Date, '
+    )
 
 
 def test_decode_date(macros: Renderer) -> None:
@@ -72,7 +82,9 @@ def test_decode_timestamp_wants_a_zone(macros: Renderer) -> None:
 
 @pytest.mark.parametrize("kind", ["Timestamp", "Time"])
 def test_microseconds(macros: Renderer, kind: str) -> None:
-    sql = macros.sql("microseconds", column("t", "bigint", semantic_type=f"{DEBEZIUM_TIME}.Micro{kind}"), feed(), "x", kind)
+    sql = macros.sql(
+        "microseconds", column("t", "bigint", semantic_type=f"{DEBEZIUM_TIME}.Micro{kind}"), feed(), "x", kind
+    )
     assert f"when 'io.debezium.time.{kind}' then try_multiply(try_cast(x as bigint), 1000)" in sql
     assert f"when 'io.debezium.time.Micro{kind}' then try_cast(x as bigint)" in sql
     assert f"when 'io.debezium.time.Nano{kind}' then if(try_cast(x as bigint) % 1000 = 0, " in sql
@@ -84,7 +96,9 @@ def test_decode_time(macros: Renderer) -> None:
     number = macros.sql("decode_time", column("t", "bigint", **cdc), feed(), "x")
     text = macros.sql("decode_time", column("t", "string", **cdc), feed(), "x")
     assert number == macros.sql("microseconds", column("t", "bigint", **cdc), feed(), "x", "Time")
-    assert text.startswith(f"transform(array({number}), us -> if(us is null, null, format_string('%s%02d:%02d:%02d.%06d',")
+    assert text.startswith(
+        f"transform(array({number}), us -> if(us is null, null, format_string('%s%02d:%02d:%02d.%06d',"
+    )
     assert_expression_parses(text)
 
 
@@ -117,16 +131,46 @@ def test_decode_array(macros: Renderer) -> None:
 
 def test_column_text(macros: Renderer) -> None:
     assert macros.sql("column_text", column("a"), feed()) == "row_image['a']"
-    assert macros.sql("column_text", column("priority", "int", default=5), feed()) == (
-        "if(map_contains_key(row_image, 'priority'), row_image['priority'], '5')"
+    precise = macros.sql(
+        "column_text", column("d", "string", semantic_type="io.debezium.data.VariableScaleDecimal"), feed()
     )
-    assert macros.sql("column_text", column("d", "decimal(8,3)"), feed()).startswith("case when coalesce(semantic_types['d'], ")
+    assert precise == macros.sql(
+        "plain_number_text",
+        column("d", "string", semantic_type="io.debezium.data.VariableScaleDecimal"),
+        feed(),
+        "row_image['d']",
+    )
+    assert macros.sql("column_text", column("d", "decimal(8,3)"), feed()).startswith(
+        "case when coalesce(semantic_types['d'], "
+    )
 
 
 def test_column_text_of_odd_names(macros: Renderer) -> None:
     for name in ODD_NAMES:
-        assert_expression_parses(macros.sql("column_text", column(name, "decimal(8,3)", default="it's"), feed()))
+        assert_expression_parses(macros.sql("column_text", column(name), feed()))
+    assert_expression_parses(macros.sql("column_text", column("it's", "decimal(8,3)"), feed()))
     assert macros.sql("column_text", column("it's"), feed()) == r"row_image['it\'s']"
+
+
+def test_decode_column(macros: Renderer) -> None:
+    assert macros.sql("decode_column", column("a", "int"), feed()) == "try_cast(`text__a` as int)"
+    assert macros.sql("decode_column", column("it's", "int", default="a'b"), feed()) == (
+        r"if(not map_contains_key(row_image, 'it\'s'), cast('a\'b' as int), try_cast(`text__it's` as int))"
+    )
+    assert "cast('0' as int)" in macros.sql("decode_column", column("a", "int", default=0), feed())
+
+
+def test_plain_number_text(macros: Renderer) -> None:
+    declared = column("d", "string", semantic_type="io.debezium.data.VariableScaleDecimal")
+    sql = macros.sql("plain_number_text", declared, feed(), "x")
+    assert "then decimal_text(get_json_object(x, '$.value'), cast(get_json_object(x, '$.scale') as int))" in sql
+    assert_expression_parses(sql)
+
+
+def test_number_text_of_json_numbers(macros: Renderer) -> None:
+    numeric = feed(decimal_format="numeric")
+    sql = macros.sql("number_text", column("d", "decimal(8,3)"), numeric, "row_image['d']")
+    assert sql == f"cast({macros.sql('json_number', column('d', 'decimal(8,3)'), numeric)} as string)"
 
 
 def test_number_text(macros: Renderer) -> None:
@@ -178,7 +222,11 @@ def test_semantic_type(
 def test_decimal_semantic_type(macros: Renderer) -> None:
     declared = column("a", "decimal(8,3)")
     assert macros.render("decimal_semantic_type", declared, feed()) == "org.apache.kafka.connect.data.Decimal:3"
-    for options in ({"decimal_handling_mode": "string"}, {"decimal_handling_mode": "double"}, {"decimal_format": "numeric"}):
+    for options in (
+        {"decimal_handling_mode": "string"},
+        {"decimal_handling_mode": "double"},
+        {"decimal_format": "numeric"},
+    ):
         assert macros.render("decimal_semantic_type", declared, feed(**options)) == "decimal"
     assert macros.render("decimal_semantic_type", column("a", "decimal(20,0)", unsigned=True), feed()) == "decimal"
 

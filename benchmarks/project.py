@@ -1,0 +1,76 @@
+"""The dbt project of one table that is built: this repository's macros, and its models under other names."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.generator import COLUMNS
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+# The models of this table, with its names replaced, are the models of the benchmark.
+TEMPLATE_SOURCE, TEMPLATE_ENTITY = "shop", "orders"
+SOURCE, ENTITY = "bench", "accounts"
+CHANGE_LOG = f"stg_{SOURCE}__{ENTITY}"
+STATE = f"slv_{SOURCE}__{ENTITY}_state"
+LIVING = f"slv_{SOURCE}__{ENTITY}"
+LISTING = f"bronze.{SOURCE}__{ENTITY}__files"
+
+
+def write_project(folder: Path, location: Path) -> None:
+    """Writes the project.
+
+    Args:
+        folder: for the project, made here.
+        location: folder that the files land in.
+    """
+    folder.mkdir(parents=True)
+    shutil.copytree(REPOSITORY / "macros", folder / "macros")
+    shutil.copyfile(REPOSITORY / "profiles.yml", folder / "profiles.yml")
+    project: dict[str, Any] = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
+    for paths in [key for key in project if key.endswith("-paths")]:
+        del project[paths]
+    del project["models"]["alluvium"]["gold"]  # else dbt warns of a configuration that nothing uses
+    _write_yaml(folder / "dbt_project.yml", project | {"model-paths": ["models"], "macro-paths": ["macros"]})
+    _write_yaml(folder / "models" / "bronze" / "_bench__sources.yml", _sources(location))
+    (folder / "models" / "silver").mkdir()
+    for model in (CHANGE_LOG, STATE, LIVING):
+        (folder / "models" / "silver" / f"{model}.sql").write_text(_model_sql(model), encoding="utf-8")
+
+
+def _model_sql(model: str) -> str:
+    template = model.replace(f"{SOURCE}__{ENTITY}", f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}")
+    path = REPOSITORY / "models" / "silver" / TEMPLATE_SOURCE / f"{template}.sql"
+    sql = path.read_text(encoding="utf-8")
+    renamed = sql.replace(f'source("{TEMPLATE_SOURCE}", "{TEMPLATE_ENTITY}")', f'source("{SOURCE}", "{ENTITY}")')
+    renamed = renamed.replace(f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}", f"{SOURCE}__{ENTITY}")
+    if renamed == sql:
+        raise ValueError(f"{path} does not name {TEMPLATE_SOURCE} and {TEMPLATE_ENTITY} as expected")
+    return renamed
+
+
+def _sources(location: Path) -> dict[str, Any]:
+    cdc = {
+        "connector": "postgresql",
+        "shape": "envelope",
+        "key": ["id"],
+        # The plain script would need a decoder of its own for Debezium's default, base64.
+        "decimal_handling_mode": "string",
+    }
+    table = {
+        "name": ENTITY,
+        "identifier": f"{SOURCE}__{ENTITY}",
+        "external": {"location": str(location), "using": "json"},
+        "config": {"meta": {"cdc": cdc}},
+        "columns": [{"name": name, "data_type": data_type} for name, data_type in COLUMNS.items()],
+    }
+    return {"version": 2, "sources": [{"name": SOURCE, "schema": "bronze", "tables": [table]}]}
+
+
+def _write_yaml(path: Path, document: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(dict(document), sort_keys=False), encoding="utf-8")

@@ -1,0 +1,114 @@
+"""External tables follow their declaration, and a wrong one is refused in words that help."""
+
+from __future__ import annotations
+
+import pytest
+
+from .events import lines, postgresql
+from .project import BRONZE, Feed, Project
+
+COLUMNS = {"id": "int"}
+MOVED = "moved elsewhere"
+
+
+def created(number: int) -> bytes:
+    return lines(postgresql("c", number, {"id": number}))
+
+
+def move(project: Project) -> None:
+    project.landing.joinpath(MOVED).mkdir()
+    project.landing.joinpath(MOVED, "t+0+1.json").write_bytes(created(2))
+    project.landing.joinpath(MOVED, "t+0+2.jsonl").write_bytes(created(3))
+    project.declare(moved={"location": str(project.landing / MOVED), "options": {"pathGlobFilter": "*.json"}})
+
+
+def widen(project: Project) -> None:
+    project.declare(moved={"location": str(project.landing / MOVED), "options": {"pathGlobFilter": "*.json*"}})
+
+
+FEEDS = [
+    Feed("moved", COLUMNS, [{"t+0+0.json": created(1)}, {}, {}], before={1: move, 2: widen}),
+    Feed("unselected", COLUMNS, built=False),
+    Feed("wrong_using", COLUMNS, using="csv", built=False),
+    Feed("wrong_option", COLUMNS, cdc={"conector": "mysql"}, built=False),
+    Feed("wrong_value", COLUMNS, cdc={"time_precision_mode": "adaptiv"}, built=False),
+    Feed("wrong_key", COLUMNS, key=("ident",), built=False),
+    Feed("no_key", COLUMNS, cdc={"key": None}, built=False),
+    Feed("wrong_semantic_type", {"id": ("int", {"semantic_type": "io.debezium.time.Datum"})}, built=False),
+    Feed("wrong_column_option", {"id": ("int", {"nulable": True})}, built=False),
+    Feed("no_data_type", {"id": ""}, built=False),
+    Feed("no_columns", {}, key=(), built=False),
+    Feed("no_key_but_state", COLUMNS, key=(), models=("log", "state"), built=False),
+]
+ERRORS = {
+    "stg_pipe__wrong_using": ["external.using", '"csv"', "json, avro, parquet"],
+    "stg_pipe__wrong_option": ["decode_debezium", "pipe.wrong_option", '"conector"', "connector, shape, layout"],
+    "stg_pipe__wrong_value": ["decode_debezium", "meta.cdc.time_precision_mode", '"adaptiv"', "adaptive, ", "isostring"],
+    "stg_pipe__wrong_key": ["decode_debezium", "meta.cdc.key", '"ident"', "allowed: id"],
+    "stg_pipe__no_key": ["decode_debezium", "pipe.no_key", "meta.cdc.key is not given", "[] for a table without a key"],
+    "stg_pipe__wrong_semantic_type": ["pipe.wrong_semantic_type", "column id", '"io.debezium.time.Datum"', "io.debezium.time.Date,"],
+    "stg_pipe__wrong_column_option": ["decode_debezium", "column id", '"nulable"', "semantic_type, nullable, default, unsigned"],
+    "stg_pipe__no_data_type": ["decode_debezium", "data_type of column id", "a Spark SQL type"],
+    "stg_pipe__no_columns": ["decode_debezium", "columns is not given"],
+    "slv_pipe__no_key_but_state_state": ["current_state", "pipe.no_key_but_state", "meta.cdc.key is []", "at least one column"],
+}
+
+
+@pytest.fixture(scope="module")
+def refusals(project: Project) -> dict[str, str]:
+    """What each wrong declaration says when its models compile."""
+    return project.dbt("compile", "--select", *ERRORS).messages
+
+
+def tables(project: Project) -> set[str]:
+    return {row["tableName"] for row in project.spark.sql(f"show tables in {BRONZE}").collect()}
+
+
+def staged(printed: str) -> list[str]:
+    return [line.rpartition("source ")[2].strip() for line in printed.splitlines() if "STAGED external source pipe." in line]
+
+
+def test_only_the_selected_sources_are_staged(project: Project) -> None:
+    expected = {f"pipe.{feed.name}" for feed in project.feeds.values() if feed.built}
+    assert sorted(staged(project.outcomes[0].printed)) == sorted(expected)
+    assert {"pipe__moved", "pipe__moved__files"} <= tables(project)
+
+
+def test_source_is_staged_again_when_its_declaration_changes(project: Project) -> None:
+    assert staged(project.outcomes[1].printed) == ["pipe.moved"]
+    assert staged(project.outcomes[2].printed) == ["pipe.moved"]
+
+
+def test_new_location_and_options_are_read_and_nothing_twice(project: Project) -> None:
+    read = [[row["id"] for row in sorted(project.log("moved", number), key=lambda row: row["id"])] for number in range(3)]
+    assert read == [[1], [1, 2], [1, 2, 3]]
+
+
+def test_run_operation_stages_what_is_asked_for(project: Project) -> None:
+    assert "pipe__unselected" not in tables(project)
+    outcome = project.dbt("run-operation", "stage_external_sources", "--args", "{select: pipe.unselected}")
+    assert staged(outcome.printed) == ["pipe.unselected"], outcome
+    assert {"pipe__unselected", "pipe__unselected__files"} <= tables(project)
+    again = project.dbt("run-operation", "stage_external_sources", "--args", "{select: pipe.unselected}")
+    assert staged(again.printed) == []
+
+
+@pytest.mark.parametrize(
+    ("select", "words"),
+    [
+        ("pipe.wrong_using", ["stage_external_sources", "external.using", '"csv"', "json, avro, parquet"]),
+        ("pipe.nothing", ["stage_external_sources", "select", '"pipe.nothing"', "moved"]),
+    ],
+)
+def test_run_operation_refuses(project: Project, select: str, words: list[str]) -> None:
+    outcome = project.dbt("run-operation", "stage_external_sources", "--args", f"{{select: {select}}}")
+    said = outcome.error + outcome.printed + "".join(outcome.messages.values())
+    assert [word for word in words if word not in said] == [], said
+
+
+@pytest.mark.parametrize("model", ERRORS)
+def test_wrong_declaration_is_refused_with_caller_value_and_allowed_values(
+    refusals: dict[str, str], model: str
+) -> None:
+    said = refusals.get(model, "nothing")
+    assert [word for word in ERRORS[model] if word not in said] == [], said

@@ -1,0 +1,191 @@
+"""Each file is applied once, whatever lands when, and wherever a run was killed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from .events import lines, postgresql
+from .project import SILVER, Feed, Project
+
+COLUMNS = {"id": "int", "name": "string"}
+LEDGER = f"{SILVER}.cdc_file_ledger"
+
+
+def created(number: int, name: str = "first") -> dict[str, Any]:
+    return postgresql("c", number, {"id": number, "name": name})
+
+
+def updated(number: int, name: str, lsn: int) -> dict[str, Any]:
+    return postgresql("u", lsn, {"id": number, "name": name})
+
+
+def log_name(feed: str) -> str:
+    return f"{SILVER}.stg_pipe__{feed}"
+
+
+def touch_relanded_file(project: Project) -> None:
+    """The same bytes once more, with a newer mtime."""
+    path = project.landing / "landed" / "b" / "t+0+0.json"
+    path.write_bytes(path.read_bytes())
+    later = time.time() + 1000
+    os.utime(path, (later, later))
+
+
+def forget_newest_batch(project: Project) -> None:
+    """As a run that was killed after the append to the log and before the ledger was written."""
+    where = f"change_log = '{log_name('killed_before_ledger')}'"
+    newest = project.spark.sql(f"select max(batch) from {LEDGER} where {where}").collect()[0][0]
+    assert newest == 2
+    project.spark.sql(f"delete from {LEDGER} where {where} and batch = {newest}")
+
+
+def set_applied_batch_back(project: Project) -> None:
+    """As a run that was killed after the merge and before the table's property was written."""
+    name = "slv_pipe__killed_before_property_state"
+    key = "alluvium.applied_batch.stg_pipe__killed_before_property"
+    (row,) = project.spark.sql(f"show tblproperties {SILVER}.{name} ('{key}')").collect()
+    assert row["value"] == "2"
+    project.spark.sql(f"alter table {SILVER}.{name} set tblproperties ('{key}' = '1')")
+
+
+def rebuild_log(project: Project) -> None:
+    outcome = project.dbt("run", "--full-refresh", "--select", "stg_pipe__rebuilt")
+    assert (outcome.failed, outcome.error) == (set(), "")
+
+
+def restore_log(project: Project) -> None:
+    project.spark.sql(f"restore table {log_name('restored')} to version as of {project.versions[0]['stg_pipe__restored']}")
+
+
+def drop_ledger(project: Project) -> None:
+    project.spark.sql(f"drop table {LEDGER}")
+
+
+def rebuild_log_that_no_ledger_knows(project: Project) -> None:
+    """The ledger is dropped (see `drop_ledger`) and the log built anew with one more file."""
+    feed = project.feeds["rebuilt_without_ledger"]
+    project.land(feed, {"t+0+1.json": lines(created(2), updated(1, "second", 20))})
+    project.spark.sql(f"delete from {LEDGER} where change_log = '{log_name('rebuilt_without_ledger')}'")
+    outcome = project.dbt("run", "--full-refresh", "--select", "stg_pipe__rebuilt_without_ledger")
+    assert (outcome.failed, outcome.error) == (set(), "")
+
+
+FIRST = {"t+0+0.json": lines(created(1))}
+SECOND = {"t+0+1.json": lines(created(2), updated(1, "second", 20))}
+THIRD = {"t+0+2.json": lines(created(3), updated(1, "third", 30))}
+STATE = ("log", "state")
+# Rounds: 0 first files, 1 nothing new, 2 more files, 3 and 4 after what `before` does.
+FEEDS = [
+    Feed(
+        "landed",
+        COLUMNS,
+        [
+            {"b/t+0+0.json": lines(created(1)), "b/t+0+1.json": lines(created(2)), "b/t+0+9.json": lines(created(9))},
+            {},
+            {
+                "a/t+0+7.json@old": lines(created(7), updated(1, "late", 50)),
+                "b/t+0+1.json": lines(created(2), created(4), updated(2, "second", 60)),
+                "b/t+0+5.json": lines(created(5)),
+            },
+        ],
+        models=STATE,
+        before={2: touch_relanded_file},
+    ),
+    Feed("killed_before_ledger", COLUMNS, [FIRST, {}, SECOND, {}, THIRD], models=STATE, before={3: forget_newest_batch}),
+    Feed("killed_before_property", COLUMNS, [FIRST, {}, SECOND, {}], models=STATE, before={3: set_applied_batch_back}),
+    Feed("rebuilt", COLUMNS, [FIRST, {}, SECOND, THIRD], models=STATE, before={3: rebuild_log}),
+    Feed("restored", COLUMNS, [FIRST, {}, SECOND, THIRD], models=STATE, before={3: restore_log}),
+    Feed("without_ledger", COLUMNS, [FIRST, {}, {}, SECOND, THIRD], models=STATE, before={4: drop_ledger}),
+    Feed("rebuilt_without_ledger", COLUMNS, [FIRST, {}, {}, {}], models=STATE, before={3: rebuild_log_that_no_ledger_knows}),
+]
+NOTHING_NEW = [feed.name for feed in FEEDS]
+
+
+def lines_read(project: Project, feed: str, after_round: int | None = None) -> Counter[tuple[str, int, int]]:
+    """How often each line of each file, by path and length, is in the log."""
+    return Counter(
+        (unquote(row["_cdc_file_path"]).rpartition(f"/{feed}/")[2], row["_cdc_file_length"], row["_cdc_line"])
+        for row in project.log(feed, after_round)
+    )
+
+
+def names(project: Project, feed: str, after_round: int | None = None) -> dict[int, str]:
+    return {row["id"]: row["name"] for row in project.state(feed, after_round)}
+
+
+@pytest.mark.parametrize("feed", NOTHING_NEW)
+def test_second_build_appends_and_merges_nothing(project: Project, feed: str) -> None:
+    """No new version of either table: not even an empty commit."""
+    nodes = project.feeds[feed].nodes.values()
+    assert {name: project.versions[1][name] for name in nodes} == {name: project.versions[0][name] for name in nodes}
+
+
+def test_second_build_says_that_nothing_is_new(project: Project) -> None:
+    assert "pipe.landed: 3 new files" in project.outcomes[0].printed
+    assert "pipe.landed: no new files" in project.outcomes[1].printed
+
+
+def test_relanded_file_with_a_newer_mtime_is_not_read_again(project: Project) -> None:
+    assert [row["_cdc_batch"] for row in project.log("landed") if row["id"] == 1 and row["name"] == "first"] == [1]
+
+
+def test_old_file_that_sorts_first_and_arrives_late_is_read(project: Project) -> None:
+    late = [row for row in project.log("landed") if "/a/" in row["_cdc_file_path"]]
+    assert [(row["id"], row["_cdc_batch"], row["_cdc_file_modified_at"]) for row in late] == [
+        (7, 2, "2000-01-01 00:00:00"),
+        (1, 2, "2000-01-01 00:00:00"),
+    ]
+
+
+def test_file_landed_anew_with_another_length_is_read_and_rows_stay_right(project: Project) -> None:
+    anew = [(row["id"], row["_cdc_batch"]) for row in project.log("landed") if row["_cdc_file_path"].endswith("/b/t+0+1.json")]
+    assert sorted(anew) == [(2, 1), (2, 2), (2, 2), (4, 2)]
+    assert names(project, "landed") == {1: "late", 2: "second", 4: "first", 5: "first", 7: "first", 9: "first"}
+
+
+@pytest.mark.parametrize("feed", NOTHING_NEW)
+def test_no_line_of_a_file_is_read_twice_and_none_is_lost(project: Project, feed: str) -> None:
+    expected: Counter[tuple[str, int, int]] = Counter()
+    files = [*project.feeds[feed].rounds, SECOND if feed == "rebuilt_without_ledger" else {}]
+    for landed in files:
+        for path, content in landed.items():
+            count = content.count(b"\n")
+            expected.update((path.removesuffix("@old"), len(content), line + 1) for line in range(count))
+    assert lines_read(project, feed) == expected
+
+
+def test_run_killed_before_the_ledger_was_written_doubles_nothing(project: Project) -> None:
+    assert lines_read(project, "killed_before_ledger", 3) == lines_read(project, "killed_before_ledger", 2)
+    assert names(project, "killed_before_ledger") == {1: "third", 2: "first", 3: "first"}
+    assert [row["batch"] for row in project.ledger("killed_before_ledger", 3)] == [1, 2]
+
+
+def test_run_killed_before_the_property_was_written_gives_the_same_rows(project: Project) -> None:
+    before, after = (project.state("killed_before_property", number) for number in (2, 3))
+    assert sorted(after, key=lambda row: row["id"]) == sorted(before, key=lambda row: row["id"])
+    assert names(project, "killed_before_property") == {1: "second", 2: "first"}
+
+
+def test_log_rebuilt_alone_then_a_build_gives_the_right_rows(project: Project) -> None:
+    assert names(project, "rebuilt") == {1: "third", 2: "first", 3: "first"}
+    # Its batches go on counting, so that the state sees news.
+    assert {row["_cdc_batch"] for row in project.log("rebuilt")} == {3, 4}
+
+
+def test_log_restored_to_an_older_version_then_a_build_gives_the_right_rows(project: Project) -> None:
+    assert names(project, "restored") == {1: "third", 2: "first", 3: "first"}
+
+
+def test_ledger_dropped_loses_and_doubles_nothing(project: Project) -> None:
+    assert names(project, "without_ledger") == {1: "third", 2: "first", 3: "first"}
+    assert [row["batch"] for row in project.ledger("without_ledger", 4)] == [1, 2, 3]
+
+
+def test_log_rebuilt_without_a_ledger_gives_the_right_rows(project: Project) -> None:
+    assert names(project, "rebuilt_without_ledger") == {1: "second", 2: "first"}

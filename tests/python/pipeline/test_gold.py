@@ -1,0 +1,181 @@
+"""The repository's own models of the shop: an incremental mart equals its full refresh."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from .events import Event, avro, lines, postgresql, stored
+from .project import BRONZE, GOLD, REPOSITORY, SILVER, Project, Row
+
+ENTITIES = ("order_items", "orders", "products")
+LANDING = "{{ env_var('ALLUVIUM_LANDING', '.alluvium/landing') }}"
+MODELS = [f"{prefix}_shop__{entity}{suffix}" for entity in ENTITIES for prefix, suffix in (("stg", ""), ("slv", "_state"))]
+MART = "fct_order_item"
+
+ITEM = pa.struct(
+    [
+        ("region", pa.string()),
+        ("order_no", pa.int32()),
+        ("line_no", pa.int16()),
+        ("sku", pa.string()),
+        ("qty", pa.int32()),
+        ("price", pa.decimal128(10, 4)),
+    ]
+)
+SOURCE = pa.struct([("lsn", pa.int64()), ("sequence", pa.string()), ("ts_ms", pa.int64())])
+ITEMS = pa.schema([("before", ITEM), ("after", ITEM), ("source", SOURCE), ("op", pa.string()), ("ts_ms", pa.int64())])
+PRODUCT = {
+    "type": "record",
+    "name": "Value",
+    "fields": [{"name": "sku", "type": "string"}, {"name": "title", "type": ["null", "string"]}],
+}
+PRODUCTS = {
+    "type": "record",
+    "name": "Envelope",
+    "fields": [
+        {"name": "before", "type": ["null", PRODUCT]},
+        {"name": "after", "type": ["null", "Value"]},
+        {
+            "name": "source",
+            "type": {
+                "type": "record",
+                "name": "Source",
+                "fields": [{"name": "lsn", "type": "long"}, {"name": "sequence", "type": "string"}],
+            },
+        },
+        {"name": "op", "type": "string"},
+    ],
+}
+
+
+def item(op: str, lsn: int, order: int, line: int, sku: str, qty: int = 1) -> Event:
+    price = Decimal("2.5000")
+    return postgresql(
+        op, lsn, {"region": "eu", "order_no": order, "line_no": line, "sku": sku, "qty": qty, "price": price}
+    )
+
+
+def order(op: str, lsn: int, number: int, status: str) -> Event:
+    return postgresql(op, lsn, {"region": "eu", "order_no": number, "customer_id": 7, "status": status})
+
+
+def product(op: str, lsn: int, sku: str, title: str | None) -> Event:
+    return postgresql(op, lsn, {"sku": sku, "title": title})
+
+
+def items_file(*events: Event) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(list(events), schema=ITEMS), sink)
+    return sink.getvalue()
+
+
+def orders_file(*events: Event) -> bytes:
+    return lines(*(stored(event, number) for number, event in enumerate(events)))
+
+
+# (items, orders, products) that land before each round.
+ROUNDS: list[tuple[list[Event], list[Event], list[Event]]] = [
+    (
+        [item("c", 1, 1, 1, "a"), item("c", 2, 1, 2, "b"), item("c", 3, 2, 1, "a"), item("c", 4, 3, 1, "none")],
+        [order("c", 5, 1, "new"), order("c", 6, 2, "new"), order("c", 7, 3, "new")],
+        [product("c", 8, "a", "Apple"), product("c", 9, "b", "Bread")],
+    ),
+    (
+        # An item changed, one deleted, one created; an order changed and one deleted; a product changed and one deleted.
+        [item("u", 11, 1, 2, "b", 9), item("d", 12, 1, 1, "a"), item("c", 13, 2, 2, "b")],
+        [order("u", 14, 2, "paid"), order("d", 15, 3, "new")],
+        [product("u", 16, "a", "Apfel"), product("d", 17, "b", None)],
+    ),
+    (
+        # The deleted come back, late events from before the delete change nothing, a product appears at last.
+        [item("u", 10, 1, 1, "a", 5), item("c", 21, 1, 3, "none"), item("d", 23, 2, 2, "b")],
+        [order("c", 22, 3, "again"), order("u", 8, 2, "late")],
+        [product("c", 24, "none", "Nuts"), product("u", 10, "b", "late")],
+    ),
+]
+EXPECTED: list[dict[tuple[int, int], tuple[Any, ...]]] = [
+    {
+        (1, 1): ("Apple", "new", 1, Decimal("2.5000")),
+        (1, 2): ("Bread", "new", 1, Decimal("2.5000")),
+        (2, 1): ("Apple", "new", 1, Decimal("2.5000")),
+        (3, 1): (None, "new", 1, Decimal("2.5000")),
+    },
+    {
+        (1, 2): (None, "new", 9, Decimal("22.5000")),
+        (2, 1): ("Apfel", "paid", 1, Decimal("2.5000")),
+        (2, 2): (None, "paid", 1, Decimal("2.5000")),
+        (3, 1): (None, None, 1, Decimal("2.5000")),
+    },
+    {
+        (1, 2): (None, "new", 9, Decimal("22.5000")),
+        (1, 3): ("Nuts", "new", 1, Decimal("2.5000")),
+        (2, 1): ("Apfel", "paid", 1, Decimal("2.5000")),
+        (3, 1): ("Nuts", "again", 1, Decimal("2.5000")),
+    },
+]
+
+
+def prepare(project: Project) -> None:
+    """Puts the repository's models of the shop into the project, over a landing zone of their own."""
+    models, target = REPOSITORY / "models", project.folder / "models"
+    landing = project.landing / "samples of the shop"
+    shutil.copytree(models / "_docs", target / "_docs")
+    sources = (models / "bronze" / "shop" / "_shop__sources.yml").read_text(encoding="utf-8")
+    moved = sources.replace(LANDING, str(landing)).replace("schema: bronze\n", f"schema: {BRONZE}\n")
+    assert str(landing) in moved
+    assert BRONZE in moved
+    (target / "_shop__sources.yml").write_text(moved, encoding="utf-8")
+    for name in MODELS:
+        shutil.copy(models / "silver" / "shop" / f"{name}.sql", target / "silver")
+    (target / "gold").mkdir()
+    for suffix in ("sql", "yml"):
+        shutil.copy(models / "gold" / "sales" / f"{MART}.{suffix}", target / "gold")
+    project.more_models = [*MODELS, MART]
+    for number, (items, orders, products) in enumerate(ROUNDS):
+        confluent = "samples of the shop/shop/confluent-{}/topics/shop.public.{}/partition=0/shop.public.{}+0+{}.{}"
+        entities = {
+            ("parquet", "order_items"): items_file(*items),
+            ("avro", "products"): avro(PRODUCTS, *products),
+        }
+        files = {
+            confluent.format(format_, entity, entity, 100 * number, format_): content
+            for (format_, entity), content in entities.items()
+        }
+        files[f"samples of the shop/shop/lenses-envelope/cdc-envelope/shop.public.orders(0_{100 * number}).json"] = orders_file(*orders)
+        project.more_files.append(files)
+
+
+def mart(rows: list[Row]) -> dict[tuple[int, int], tuple[Any, ...]]:
+    return {
+        (row["order_no"], row["line_no"]): (row["product_title"], row["order_status"], row["quantity"], row["amount"])
+        for row in rows
+    }
+
+
+@pytest.mark.parametrize("number", range(len(ROUNDS)))
+def test_mart_follows_items_orders_and_products(project: Project, number: int) -> None:
+    rows = project.rows(f"{GOLD}.{MART}", project.versions[number][MART])
+    assert mart(rows) == EXPECTED[number]
+    assert len(rows) == len(EXPECTED[number])
+
+
+def test_incremental_mart_equals_full_refresh(project: Project) -> None:
+    def contents() -> list[str]:
+        return sorted(map(str, project.rows(f"{GOLD}.{MART}")))
+
+    incremental = contents()
+    outcome = project.dbt("run", "--full-refresh", "--select", MART)
+    assert (outcome.failed, outcome.error) == (set(), "")
+    assert contents() == incremental
+
+
+def test_no_sample_event_is_rejected(project: Project) -> None:
+    for entity in ENTITIES:
+        assert {row["_cdc_reject_detail"] for row in project.rows(f"{SILVER}.stg_shop__{entity}")} == {None}

@@ -1,0 +1,404 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from .feeds import ODD_NAMES, column, feed, shop
+from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+
+LOG = relation("stg_shop__orders")
+SOURCE = relation("shop__orders", "bronze")
+RUNS = [{"first_path": "/a", "last_path": "/b", "file_count": 2, "gzip_count": 1, "bytes": 10}]
+TEXTS = "map<string,string>"
+FIRST_BATCH = {"number": 1, "after": None, "runs": None}
+NEXT_BATCH = {"number": 3, "after": 2, "runs": RUNS}
+# One column of every kind, and every name that needs quoting.
+WIDE = [
+    column("id", "int"),
+    column("total", "decimal(12,2)", default=0),
+    column("born", "date"),
+    column("placed_at", "timestamp"),
+    column("local", "timestamp_ntz"),
+    column("raw", "binary"),
+    column("tags", "array<string>"),
+    column("t", "string", semantic_type="io.debezium.time.MicroTime"),
+    *(column(name, "int") for name in ODD_NAMES),
+]
+
+
+def both_shapes() -> list[Any]:
+    """Feeds of both shapes, with and without the store envelope, of both kinds of position, and a batch of each."""
+    return [
+        (feed(shape=shape, store_envelope=store, connector=connector, columns=WIDE, format=using), batch)
+        for shape in ("envelope", "flattened")
+        for store, connector, using, batch in (
+            (True, "postgresql", "json", NEXT_BATCH),
+            (False, "mariadb", "avro", FIRST_BATCH),
+        )
+    ]
+
+
+def test_decode_debezium_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
+    macros.execute = False
+    assert macros.sql("decode_debezium", SOURCE) == "select 1 as not_compiled"
+
+
+def test_decode_debezium_compiles_without_a_query() -> None:
+    renderer = shop()
+    renderer.which = "compile"
+    sql = renderer.render("decode_debezium", SOURCE)
+    assert renderer.queries == []
+    assert "cast(1 as bigint) as _cdc_batch from numbered" in fold(sql)
+    assert_parses(sql)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"cdc": {"connector": "sqlserver"}},
+            'meta.cdc.connector is "sqlserver"; allowed: postgresql, mysql, mariadb.',
+        ),
+        ({"cdc": {"key": ["no"]}}, 'meta.cdc.key is "no"; allowed: id, note.'),
+        ({"using": "orc"}, 'external.using is "orc"; allowed: json, avro, parquet.'),
+    ],
+)
+def test_decode_debezium_refuses_before_any_query(changes: dict[str, Any], said: str) -> None:
+    assert shop(**changes).refusal("decode_debezium", SOURCE) == f"decode_debezium: source shop.orders: {said}"
+
+
+def test_default_decode_debezium_without_news_reads_nothing(macros: Renderer) -> None:
+    sql = macros.render("default__decode_debezium", feed(), {"number": 3, "after": 2, "runs": []})
+    assert fold(sql).endswith("select * from silver.stg_shop__orders where false")
+    assert_parses(sql)
+
+
+def test_default_decode_debezium_of_an_empty_folder_makes_an_empty_log(macros: Renderer) -> None:
+    sql = macros.sql("default__decode_debezium", feed(), {"number": 1, "after": None, "runs": []})
+    assert "where _metadata.file_path not like '%.gz' and false" in sql
+
+
+@pytest.mark.parametrize(("made", "batch"), both_shapes())
+def test_decode_records_sql(macros: Renderer, made: dict[str, Any], batch: dict[str, Any]) -> None:
+    sql = macros.render("decode_records_sql", made, batch)
+    assert_parses(sql)
+    assert ("where not exists (select 1 from silver.stg_shop__orders as logged" in fold(sql)) == (batch is NEXT_BATCH)
+    assert "\n    \n" not in sql, "a blank line in the compiled SQL"
+
+
+def test_change_log_columns(macros: Renderer) -> None:
+    lines = macros.render("change_log_columns", feed(), NEXT_BATCH).splitlines()
+    assert lines[:2] == ["`value__id` as `id`,", "`value__note` as `note`,"]
+    assert lines[-1] == "cast(3 as bigint) as _cdc_batch"
+    assert_expression_parses("\n".join(lines))
+
+
+def test_not_logged_since(macros: Renderer) -> None:
+    sql = macros.render("not_logged_since", NEXT_BATCH)
+    assert "from silver.stg_shop__orders as logged where logged._cdc_batch > 2 and" in fold(sql)
+    assert_expression_parses(sql)
+
+
+def test_next_batch_of_a_log(macros: Renderer) -> None:
+    macros.answers = {
+        "select max(batch)": [{"batch": 4}],
+        "select max(_cdc_batch)": [{"batch": 4}],
+        "refresh table": [],
+        "with listed as": RUNS,
+        "set alluvium": [],
+    }
+    assert macros.render("next_batch", feed()) == {"number": 5, "after": 4, "runs": RUNS}
+
+
+def test_next_batch_of_a_log_that_is_built_anew(macros: Renderer) -> None:
+    macros.incremental = False
+    macros.answers = {
+        "select max(batch)": [{"batch": 4}],
+        "delete from": [],
+        "refresh table": [],
+        "with listed as": RUNS,
+        "set alluvium": [],
+    }
+    assert macros.render("next_batch", feed()) == {"number": 5, "after": None, "runs": None}
+    macros.answers["with listed as"] = []
+    assert macros.render("next_batch", feed()) == {"number": 5, "after": None, "runs": []}
+
+
+@pytest.mark.parametrize("which", ["compile", "test", "show", "docs"])
+def test_next_batch_changes_nothing_outside_of_a_run(which: str) -> None:
+    assert Renderer(which=which).render("next_batch", feed()) == FIRST_BATCH
+
+
+def test_announce_new_files(macros: Renderer) -> None:
+    macros.answers = {"set alluvium": []}
+    assert macros.does("announce_new_files", feed(), RUNS) == ["set alluvium.new_files.silver.stg_shop__orders = 2"]
+    assert macros.does("announce_new_files", feed(), []) == ["set alluvium.new_files.silver.stg_shop__orders = 0"]
+    assert macros.messages == ["shop.orders: 2 new files, 10 bytes", "shop.orders: no new files"]
+
+
+def test_new_files_setting(macros: Renderer) -> None:
+    assert macros.render("new_files_setting") == "alluvium.new_files.silver.stg_shop__orders"
+
+
+@pytest.mark.parametrize(("value", "none"), [("0", True), ("3", False), ("<undefined>", False)])
+def test_has_no_new_files(macros: Renderer, value: str, none: bool) -> None:
+    macros.answers = {"set alluvium.new_files.silver.stg_shop__orders": [{"value": value}]}
+    assert macros.render("has_no_new_files") is none
+
+
+def test_get_insert_into_sql(macros: Renderer) -> None:
+    macros.columns = ["id", "a b"]
+    macros.answers = {"set alluvium.new_files": [{"value": "1"}]}
+    assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == (
+        "insert into silver.stg_shop__orders (`id`, `a b`) select `id`, `a b` from silver.tmp"
+    )
+    macros.answers = {"set alluvium.new_files": [{"value": "0"}]}
+    assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == "select 'nothing new' as applied"
+
+
+def test_insert_into_sql(macros: Renderer) -> None:
+    assert_parses(macros.render("insert_into_sql", relation("tmp"), LOG, list(ODD_NAMES)))
+
+
+def test_line_number(macros: Renderer) -> None:
+    assert macros.sql("line_number", feed(format="parquet"), None) == "record_order"
+    assert macros.sql("line_number", feed(), None).startswith("row_number() over (partition by file_path, file_length ")
+
+
+def test_text_of_and_value_of(macros: Renderer) -> None:
+    assert macros.render("text_of", "sel`ect") == "`text__sel``ect`"
+    assert macros.render("value_of", "with.dot") == "`value__with.dot`"
+
+
+def test_recognise_takes_the_feeds_shape(macros: Renderer) -> None:
+    for shape in ("envelope", "flattened"):
+        made = feed(shape=shape)
+        by_shape = {
+            "envelope": macros.sql("recognise_envelope", made),
+            "flattened": macros.sql("recognise_flattened", made),
+        }
+        assert macros.sql("recognise", made) == by_shape[shape]
+
+
+def test_recognise_gives_both_shapes_the_same_columns(macros: Renderer) -> None:
+    def names(sql: str) -> set[str]:
+        selected = sql[sql.index("recognised as (") : sql.rindex("\n    from ")]
+        columns = re.findall(r"^ {8}(?:\S.* as )?(\w+),?$", selected, re.MULTILINE)
+        return set(columns) - {"case"}
+
+    envelope = names(macros.render("recognise_envelope", feed()))
+    assert names(macros.render("recognise_flattened", feed(shape="flattened"))) == envelope
+    assert {"value", "malformed", "op", "row_image", "kind", "source_ts", "kafka_offset", "source_row"} <= envelope
+
+
+def test_recognise_envelope_reads_both_forms_of_json(macros: Renderer) -> None:
+    sql = macros.sql("recognise_envelope", feed(store_envelope=True))
+    assert "coalesce(lines[0].value.payload.op, lines[0].value.op) as record_op," in sql
+    assert "if(record_op = 'd', record_before, record_after) as row_image," in sql
+
+
+def test_recognise_flattened_takes_the_prefix(macros: Renderer) -> None:
+    sql = macros.sql("recognise_flattened", feed(shape="flattened", add_fields_prefix="it's_"))
+    assert r"fields['it\'s_source_ts_ms']" in sql
+    assert "fields['__" not in sql
+    assert_parses(f"with parsed as (select 1), {sql} select * from recognised")
+
+
+def test_flattened_operations(macros: Renderer) -> None:
+    sql = macros.sql("flattened_operations", feed(shape="flattened"))
+    assert "when fields['__deleted'] = 'true' then 'd' else coalesce(fields['__op'], 'u')" in sql
+    assert_parses(f"with parsed as (select 1), {sql} select * from operations")
+
+
+def test_record_kind(macros: Renderer) -> None:
+    plain = macros.sql("record_kind", feed(), "'change'")
+    assert plain.endswith("else 'change' end")
+    assert "metadata" not in plain
+    stored = macros.sql("record_kind", feed(store_envelope=True), "'change'")
+    assert "when lines[0].metadata is not null and lines[0].value is null" in stored
+    for sql in (plain, stored):
+        assert_expression_parses(sql)
+
+
+def test_delivery_columns(macros: Renderer) -> None:
+    confluent = macros.sql("delivery_columns", feed())
+    assert confluent.startswith(
+        "try_cast(regexp_extract(file_path, '[+]([0-9]+)[+]([0-9]+)[.][^/]*$', 1) as int) as kafka_partition,"
+    )
+    assert "cast(null as bigint) as kafka_offset," in confluent
+    lenses = macros.sql("delivery_columns", feed(layout="lenses", store_envelope=True))
+    assert lenses.startswith("coalesce(lines[0].metadata.partition, ")
+    assert "regexp_extract(file_path, '[(]([0-9]+)_([0-9]+)[)][.][^/]*$', 2) as bigint) as file_offset" in lenses
+    for sql in (confluent, lenses):
+        assert_expression_parses(sql)
+
+
+def test_record_type(macros: Renderer) -> None:
+    assert macros.render("record_type", feed(shape="flattened"), TEXTS) == TEXTS
+    stored = macros.render("record_type", feed(shape="flattened", store_envelope=True), TEXTS)
+    assert stored.startswith(
+        "struct<value:map<string,string>,metadata:struct<topic:string,partition:int,offset:bigint,"
+    )
+    envelope = macros.render("record_type", feed(), TEXTS)
+    assert envelope.startswith("struct<schema:struct<fields:")
+    assert envelope.count("before:map<string,string>,after:map<string,string>") == 2
+    for made in (stored, envelope):
+        assert_expression_parses(f"cast(null as {made})")
+
+
+def test_record_type_of_numbers(macros: Renderer) -> None:
+    """A feed of JSON numbers may have no decimal at all."""
+    for shape in ("envelope", "flattened"):
+        for columns in (WIDE, [column("id", "int")]):
+            made = feed(shape=shape, columns=columns, decimal_format="numeric")
+            numbers = macros.render("record_type", made, macros.render("number_fields_type", made))
+            assert numbers.count("<") == numbers.count(">")
+            assert ",>" not in numbers
+
+
+def test_number_fields_type(macros: Renderer) -> None:
+    assert macros.render("number_fields_type", feed(columns=WIDE)) == "struct<`total`:decimal(38,28)>"
+    assert macros.render("number_fields_type", feed()) == "struct<>"
+
+
+def test_json_number(macros: Renderer) -> None:
+    declared = column("price_after", "decimal(8,3)")
+    assert macros.sql("json_number", declared, feed()) == (
+        "if(op = 'd', coalesce(number_lines[0].payload.before.`price_after`, number_lines[0].before.`price_after`),"
+        " coalesce(number_lines[0].payload.after.`price_after`, number_lines[0].after.`price_after`))"
+    )
+    flattened = macros.sql("json_number", declared, feed(shape="flattened", store_envelope=True))
+    assert flattened == "coalesce(number_lines[0].value.payload.`price_after`, number_lines[0].value.`price_after`)"
+
+
+def test_types_of_the_parts_of_a_record(macros: Renderer) -> None:
+    """No part types a row image's values: a number that is text stays exact until it meets its declared type."""
+    fields = macros.render("envelope_fields", TEXTS)
+    assert "double" not in fields
+    assert "float" not in fields
+    assert macros.render("schema_fields_type") in macros.render("envelope_schema_type")
+
+
+def test_semantic_types_of_fields(macros: Renderer) -> None:
+    sql = macros.sql("semantic_types_of_fields", "x")
+    assert sql.startswith("map_from_entries(transform(filter(x, field -> field.name is not null), field -> struct(")
+    assert_expression_parses(sql)
+
+
+def test_reject_reason_gives_every_code(macros: Renderer) -> None:
+    sql = macros.sql("reject_reason", feed(columns=WIDE))
+    codes = (
+        "invalid_utf8",
+        "unreadable_file",
+        "malformed_json",
+        "unknown_op",
+        "unknown_shape",
+        "missing_position",
+        "missing_key",
+        "unknown_column",
+        "type_misfit",
+    )
+    places = [sql.index(f"'{code}") for code in codes]
+    assert places == sorted(places)
+    assert_expression_parses(sql)
+
+
+def test_reject_reason_follows_the_feed(macros: Renderer) -> None:
+    sql = macros.sql("reject_reason", feed(unknown_columns="ignore", key=[], format="avro"))
+    assert "unknown_column" not in sql
+    assert "then 'missing_key: no row image'" in sql
+    assert "'UTF-8'" not in sql
+
+
+def test_misses_key(macros: Renderer) -> None:
+    made = feed(key=["id", "note"], columns=[column("id", "int"), column("note", nullable=True)])
+    assert macros.sql("misses_key", made) == (
+        "row_image is null or row_image['id'] is null or not map_contains_key(row_image, 'note')"
+    )
+
+
+def test_misses_key_column(macros: Renderer) -> None:
+    made = feed(key=["it's"], columns=[column("it's", nullable=True)])
+    assert macros.render("misses_key_column", made, "it's") == r"not map_contains_key(row_image, 'it\'s')"
+
+
+def test_missing_key_columns(macros: Renderer) -> None:
+    sql = macros.sql("missing_key_columns", feed(key=["id", "note"]))
+    assert sql == (
+        "concat_ws(', ', if(row_image is null or row_image['id'] is null, 'id', null), "
+        "if(row_image is null or row_image['note'] is null, 'note', null))"
+    )
+
+
+def test_unknown_columns(macros: Renderer) -> None:
+    assert macros.sql("unknown_columns", feed()) == "array_except(map_keys(row_image), array('id', 'note'))"
+    flattened = macros.sql("unknown_columns", feed(shape="flattened", add_fields_prefix="it's"))
+    assert r"name -> not startswith(name, 'it\'s')" in flattened
+
+
+def test_misfit_columns(macros: Renderer) -> None:
+    sql = macros.sql("misfit_columns", feed())
+    assert sql == (
+        "filter(array(if(row_image['id'] is not null and (`value__id` is null), 'id', null), cast(null as string)),"
+        " name -> name is not null)"
+    )
+    assert_expression_parses(macros.sql("misfit_columns", feed(columns=WIDE)))
+
+
+def test_takes_any_text(macros: Renderer) -> None:
+    assert macros.render("takes_any_text", column("a"), feed())
+    assert not macros.render("takes_any_text", column("a", "int"), feed())
+    assert not macros.render("takes_any_text", column("a", semantic_type="io.debezium.time.MicroTime"), feed())
+
+
+def test_is_misfit(macros: Renderer) -> None:
+    plain = macros.sql("is_misfit", column("a", "int"), feed())
+    assert plain == "row_image['a'] is not null and (`value__a` is null)"
+    rounded = macros.sql("is_misfit", column("a", "decimal(12,2)"), feed())
+    assert rounded.endswith("or `value__a` <> try_cast(`text__a` as decimal(38, 28)))")
+    torn = macros.sql("is_misfit", column("a", "array<int>"), feed())
+    assert "<> size(filter(`value__a`, element -> element is not null)))" in torn
+
+
+@pytest.mark.parametrize("connector", ["postgresql", "mysql", "mariadb"])
+def test_cdc_position(macros: Renderer, connector: str) -> None:
+    made = feed(connector=connector)
+    sql = macros.sql("cdc_position", made)
+    assert sql.startswith(
+        f"if({macros.sql('has_source_position', made)}, concat_ws('.', {macros.sql('source_position', made)}, "
+    )
+    assert sql.endswith("lpad(line, 12, '0')), null)")
+    assert_expression_parses(sql)
+
+
+def test_source_position(macros: Renderer) -> None:
+    assert macros.sql("source_position", feed()) == macros.sql("postgresql_position")
+    for connector in ("mysql", "mariadb"):
+        assert macros.sql("source_position", feed(connector=connector)) == macros.sql("binlog_position")
+
+
+def test_is_snapshot_row(macros: Renderer) -> None:
+    assert macros.render("is_snapshot_row") == "op = 'r'"
+
+
+def test_postgresql_position(macros: Renderer) -> None:
+    sql = macros.sql("postgresql_position")
+    assert sql.startswith("lpad(coalesce(from_json(source_sequence, 'array<string>')[0], ")
+    assert_expression_parses(sql)
+
+
+def test_binlog_position(macros: Renderer) -> None:
+    sql = macros.sql("binlog_position")
+    assert sql.startswith("lpad(regexp_extract(source_file, '([0-9]+)$', 1), 10, '0'), lpad(source_pos, 20, '0'), ")
+    assert_expression_parses(sql)
+
+
+def test_has_source_position(macros: Renderer) -> None:
+    assert macros.render("has_source_position", feed()) == (
+        "coalesce(source_lsn, from_json(source_sequence, 'array<string>')[1]) is not null"
+    )
+    assert macros.render("has_source_position", feed(connector="mysql")) == (
+        "(source_file rlike '[0-9]+$' and source_pos is not null)"
+    )

@@ -1,0 +1,347 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .feeds import ODD_NAMES, column, feed, shop
+from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+
+LOG = relation("stg_shop__orders")
+STATE = relation("slv_shop__orders_state")
+MART = relation("fct_order", "gold")
+BATCHES = {"after": 4, "until": 6}
+ODD = feed(key=["a b", "sel`ect"], columns=[column(name, nullable=name == "a b") for name in ODD_NAMES])
+SETTING = "set alluvium.pending_batch.silver.slv_shop__orders_state.stg_shop__orders"
+
+
+def state(**changes: Any) -> Renderer:
+    """A renderer whose model is the state of `shop.orders`."""
+    renderer = shop(**changes)
+    renderer.this = STATE
+    renderer.parents = ["model.stg"]
+    renderer.meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}}
+    return renderer
+
+
+def test_current_state() -> None:
+    renderer = state()
+    renderer.answers = {
+        "show tblproperties silver.stg_shop__orders": [],
+        "select max(_cdc_batch)": [{"batch": 6}],
+        "show tblproperties silver.slv_shop__orders_state": [
+            {"key": "alluvium.applied_batch.stg_shop__orders", "value": "4"}
+        ],
+        SETTING: [],
+    }
+    sql = renderer.render("current_state", LOG)
+    assert "where _cdc_kind = 'change' and _cdc_batch > 4 and _cdc_batch <= 6" in fold(sql)
+    assert renderer.queries[-1] == f"{SETTING} = 6"
+    assert_parses(sql)
+
+
+def test_current_state_is_a_placeholder_while_dbt_parses() -> None:
+    renderer = state()
+    renderer.execute = False
+    assert renderer.sql("current_state", LOG) == "select 1 as not_compiled"
+
+
+def test_current_state_refuses_an_unknown_delete_policy() -> None:
+    renderer = state()
+    renderer.meta = {"cdc": {"delete_policy": "keep"}}
+    assert renderer.refusal("current_state", LOG) == (
+        'current_state: meta.cdc.delete_policy is "keep"; allowed: soft, hard.'
+    )
+
+
+def test_current_state_refuses_a_table_without_a_key() -> None:
+    assert state(cdc={"key": []}).refusal("current_state", LOG) == (
+        "current_state: source shop.orders: meta.cdc.key is []; "
+        "allowed: at least one column: a table without a key has no current row per key."
+    )
+
+
+def test_default_current_state_without_news_reads_nothing() -> None:
+    sql = state().render("default__current_state", LOG, feed(), "soft", {"after": 6, "until": 6})
+    assert fold(sql).endswith("select * from silver.slv_shop__orders_state where false")
+    assert_parses(sql)
+
+
+@pytest.mark.parametrize("batches", [None, BATCHES])
+@pytest.mark.parametrize("delete_policy", ["soft", "hard"])
+def test_current_state_sql(macros: Renderer, batches: dict[str, int] | None, delete_policy: str) -> None:
+    sql = macros.render("current_state_sql", LOG, ODD, delete_policy, batches)
+    assert ("_cdc_batch > 4" in sql) == (batches is not None)
+    assert_parses(sql)
+
+
+def test_current_state_orders_before_it_looks_at_deletes(macros: Renderer) -> None:
+    sql = macros.sql("current_state_sql", LOG, feed(), "soft", None)
+    latest = sql[sql.index("latest as (") : sql.index("positioned as (")]
+    assert "'d'" not in latest
+    assert latest.count("row_number() over (partition by `id` order by _cdc_position desc)") == 1
+
+
+def test_latest_by_key(macros: Renderer) -> None:
+    sql = macros.sql("latest_by_key", "changes", ["a b", "sel`ect"], ["a b", "note"])
+    assert sql == (
+        "select `a b`, `note` from (select *, row_number() over (partition by `a b`, `sel``ect`"
+        " order by _cdc_position desc) as newest_first from changes) as ordered where newest_first = 1"
+    )
+    assert_parses(sql)
+
+
+def test_latest_by_key_refuses_no_key(macros: Renderer) -> None:
+    assert (
+        macros.refusal("latest_by_key", "changes", [], ["a"])
+        == "latest_by_key: key is []; allowed: at least one column."
+    )
+
+
+def test_default_latest_by_key(macros: Renderer) -> None:
+    assert "order by a, b desc" in macros.sql("default__latest_by_key", "t", ["id"], ["id"], "a, b")
+
+
+def test_apply_deletes(macros: Renderer) -> None:
+    soft = macros.sql("apply_deletes", "positioned", feed(), "soft")
+    hard = macros.sql("apply_deletes", "positioned", feed(), "hard")
+    assert soft.startswith("select `id`, _cdc_image.`note` as `note`, _cdc_op = 'd' as _is_deleted,")
+    assert hard.startswith(
+        "select `id`, if(_cdc_op = 'd', null, _cdc_image.`note`) as `note`, _cdc_op = 'd' as _is_deleted,"
+    )
+    for sql in (soft, hard, macros.sql("default__apply_deletes", "positioned", ODD, "hard")):
+        assert_parses(sql)
+
+
+def test_apply_deletes_refuses(macros: Renderer) -> None:
+    assert macros.refusal("apply_deletes", "t", feed(), "purge") == (
+        'apply_deletes: delete_policy is "purge"; allowed: soft, hard.'
+    )
+
+
+def test_state_lineage_columns(macros: Renderer) -> None:
+    columns = macros.render("state_lineage_columns")
+    assert {"_cdc_op", "_cdc_position", "_cdc_batch"} <= set(columns)
+    assert len(columns) == len(set(columns))
+
+
+def test_living_rows() -> None:
+    sql = shop().sql("living_rows", STATE)
+    assert sql.startswith("select `id`, `note`, _cdc_op, ")
+    assert sql.endswith("from silver.slv_shop__orders_state where not _is_deleted")
+
+
+def test_living_rows_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
+    macros.execute = False
+    assert macros.sql("living_rows", STATE) == "select 1 as not_compiled"
+
+
+def test_living_rows_refuses_another_model() -> None:
+    message = shop().refusal("living_rows", relation("dim_day"))
+    assert message.startswith('living_rows: relation is "silver.dim_day"; allowed: ')
+
+
+def test_default_living_rows(macros: Renderer) -> None:
+    assert_parses(macros.render("default__living_rows", STATE, ODD))
+
+
+def test_changed_keys() -> None:
+    renderer = shop()
+    renderer.this = MART
+    renderer.answers = {
+        "show tblproperties silver.slv_shop__orders_state": [
+            {"key": "alluvium.applied_batch.stg_shop__orders", "value": "6"}
+        ],
+        "show tblproperties gold.fct_order": [],
+        "set alluvium.pending_batch.gold.fct_order.slv_shop__orders_state": [],
+    }
+    sql = renderer.sql("changed_keys", STATE, ["a b"])
+    assert sql.startswith("select `a b` from silver.slv_shop__orders_state where _cdc_batch > 0")
+    assert_parses(sql)
+
+
+def test_changed_keys_refuses_no_key(macros: Renderer) -> None:
+    assert macros.refusal("changed_keys", STATE, []) == "changed_keys: key is []; allowed: at least one column."
+
+
+def test_changed_keys_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
+    macros.execute = False
+    assert macros.sql("changed_keys", STATE, ["id"]) == "select 1 as not_compiled"
+
+
+def test_default_changed_keys(macros: Renderer) -> None:
+    assert macros.sql("default__changed_keys", STATE, ["id"], None) == "select `id` from silver.slv_shop__orders_state"
+    assert "where _cdc_batch > 4" in macros.sql("default__changed_keys", STATE, ["id"], BATCHES)
+
+
+def test_delete_vanished_keys(macros: Renderer) -> None:
+    macros.this = MART
+    macros.answers = {
+        "show tblproperties gold.fct_order": [{"key": "alluvium.applied_batch.slv_shop__orders_state", "value": "4"}],
+        "show tblproperties silver.slv_shop__orders_state": [
+            {"key": "alluvium.applied_batch.stg_shop__orders", "value": "6"}
+        ],
+        "merge into": [],
+    }
+    ran = macros.does("delete_vanished_keys", STATE, ["id"])
+    assert ran[-1].startswith(
+        "merge into gold.fct_order as target using (select `id` from silver.slv_shop__orders_state"
+    )
+
+
+def test_delete_vanished_keys_of_a_level_mart_costs_no_merge(macros: Renderer) -> None:
+    macros.this = MART
+    macros.answers = {
+        "show tblproperties gold.fct_order": [{"key": "alluvium.applied_batch.slv_shop__orders_state", "value": "6"}],
+        "show tblproperties silver.slv_shop__orders_state": [
+            {"key": "alluvium.applied_batch.stg_shop__orders", "value": "6"}
+        ],
+    }
+    assert len(macros.does("delete_vanished_keys", STATE, ["id"])) == 2
+    assert Renderer(incremental=False).does("delete_vanished_keys", STATE, ["id"]) == []
+    assert Renderer(execute=False).does("delete_vanished_keys", STATE, ["id"]) == []
+
+
+def test_delete_vanished_keys_sql(macros: Renderer) -> None:
+    sql = macros.render("delete_vanished_keys_sql", MART, STATE, ["a b", "sel`ect"], 4)
+    assert "where _is_deleted and _cdc_batch > 4" in fold(sql)
+    assert "on target.`a b` <=> vanished.`a b` and target.`sel``ect` <=> vanished.`sel``ect`" in fold(sql)
+    assert_parses(sql)
+
+
+@pytest.mark.parametrize(("applied", "incremental", "after"), [("4", True, 4), ("4", False, 0), ("9", True, 0)])
+def test_pending_batches(applied: str, incremental: bool, after: int) -> None:
+    renderer = state()
+    renderer.incremental = incremental
+    renderer.answers = {
+        "show tblproperties silver.stg_shop__orders": [],
+        "select max(_cdc_batch)": [{"batch": 6}],
+        "show tblproperties silver.slv_": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": applied}],
+        SETTING: [],
+    }
+    assert renderer.render("pending_batches", LOG) == {"after": after, "until": 6}
+
+
+def test_pending_batches_changes_nothing_outside_of_a_run() -> None:
+    for which in ("compile", "test", "docs"):
+        assert Renderer(which=which).render("pending_batches", LOG) is None
+
+
+def test_newest_upstream_batch(macros: Renderer) -> None:
+    macros.answers = {
+        "show tblproperties silver.slv": [
+            {"key": "a", "value": "b"},
+            {"key": "alluvium.applied_batch.x", "value": "7"},
+        ],
+        "show tblproperties silver.stg": [],
+        "select max(_cdc_batch)": [{"batch": 6}],
+    }
+    assert macros.render("newest_upstream_batch", STATE) == 7
+    assert macros.render("newest_upstream_batch", LOG) == 6
+
+
+def test_pending_batch_setting() -> None:
+    assert f"set {state().render('pending_batch_setting', 'stg_shop__orders')}" == SETTING
+
+
+@pytest.mark.parametrize(("value", "pending"), [("6", 6), ("0", 0), ("<undefined>", None)])
+def test_pending_batch(value: str, pending: int | None) -> None:
+    renderer = state()
+    renderer.answers = {SETTING: [{"value": value}]}
+    assert renderer.render("pending_batch", "stg_shop__orders") == pending
+
+
+def test_applied_batch(macros: Renderer) -> None:
+    macros.answers = {"show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": "5"}]}
+    assert macros.render("applied_batch", STATE, "stg_shop__orders") == 5
+    assert macros.render("applied_batch", STATE, "other") == 0
+
+
+def level(pending: str, applied: str) -> Renderer:
+    """A state that has applied one batch while another is pending."""
+    renderer = state()
+    renderer.answers = {
+        SETTING: [{"value": pending}],
+        "show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": applied}],
+        "alter table": [],
+    }
+    return renderer
+
+
+def test_record_applied_batches() -> None:
+    ran = level("6", "4").does("record_applied_batches")
+    assert ran[-1] == (
+        "alter table silver.slv_shop__orders_state set tblproperties ('alluvium.applied_batch.stg_shop__orders' = '6')"
+    )
+    renderer = level("6", "4")
+    renderer.execute = False
+    assert renderer.does("record_applied_batches") == []
+
+
+def test_record_applied_batch_stores_only_what_is_new() -> None:
+    assert level("6", "4").does("record_applied_batch", "stg_shop__orders")[-1].startswith("alter table")
+    assert len(level("6", "6").does("record_applied_batch", "stg_shop__orders")) == 2
+    assert not any(
+        sql.startswith("alter table")
+        for sql in level("<undefined>", "6").does("record_applied_batch", "stg_shop__orders")
+    )
+
+
+@pytest.mark.parametrize(
+    ("pending", "applied", "is_level"), [("6", "6", True), ("6", "4", False), ("<undefined>", "4", False)]
+)
+def test_is_level_with_upstreams(pending: str, applied: str, is_level: bool) -> None:
+    assert level(pending, applied).render("is_level_with_upstreams") is is_level
+
+
+def test_nothing_to_apply_sql(macros: Renderer) -> None:
+    assert_parses(macros.render("nothing_to_apply_sql"))
+
+
+def test_get_merge_sql_of_a_state_is_guarded() -> None:
+    renderer = level("6", "4")
+    renderer.columns = ["id", "note", "_cdc_position"]
+    sql = renderer.sql("spark__get_merge_sql", STATE, relation("tmp"), None, [], None)
+    assert sql.startswith(
+        "merge into silver.slv_shop__orders_state as target using silver.tmp as source on target.`id` = "
+    )
+    assert "when matched and (source._cdc_position > target._cdc_position or" in sql
+
+
+def test_get_merge_sql_of_another_model_is_dbts_own() -> None:
+    renderer = level("6", "4")
+    renderer.meta = {}
+    assert renderer.render("spark__get_merge_sql", MART, relation("tmp"), "id", [], None) == "dbt-spark's own merge"
+
+
+def test_get_merge_sql_without_news_merges_nothing() -> None:
+    sql = level("6", "6").sql("spark__get_merge_sql", STATE, relation("tmp"), None, [], None)
+    assert sql == "select 'nothing new' as applied"
+
+
+@pytest.mark.parametrize("delete_policy", ["soft", "hard"])
+def test_guarded_merge_sql(macros: Renderer, delete_policy: str) -> None:
+    columns = [*ODD_NAMES, "_is_deleted", "_cdc_image_position", "_cdc_position"]
+    sql = macros.render("guarded_merge_sql", STATE, relation("tmp"), ODD, columns, "_cdc_position", delete_policy)
+    assert "on target.`a b` <=> source.`a b` and target.`sel``ect` = source.`sel``ect`" in fold(sql)
+    assert ("or source._cdc_image_position > coalesce(target._cdc_image_position, '')" in sql) == (
+        delete_policy == "soft"
+    )
+    assert "`a b` = if(" not in sql, "a key column is never updated"
+    assert_parses(sql)
+
+
+def test_key_equality(macros: Renderer) -> None:
+    assert macros.render("key_equality", ODD, "a b") == "<=>"
+    assert macros.render("key_equality", ODD, "Upper") == "="
+
+
+def test_merged_column(macros: Renderer) -> None:
+    own = macros.sql("merged_column", "it's", False, "_cdc_position")
+    assert own == "`it's` = if(source._cdc_position > target._cdc_position, source.`it's`, target.`it's`)"
+    image = macros.sql("merged_column", "a", True, "_cdc_position")
+    assert (
+        image
+        == "`a` = if(source._cdc_image_position > coalesce(target._cdc_image_position, ''), source.`a`, target.`a`)"
+    )
+    assert_expression_parses(own)

@@ -1,0 +1,233 @@
+"""Rules of the whole project, read from the manifest that `dbt parse` writes; parsing starts no Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlfluff.core import FluffConfig, Linter
+
+from .harness import REPOSITORY
+
+LAYERS = {"bronze", "silver", "gold"}
+# Role prefixes of a layer's models. A change log is the only model that reads a source.
+PREFIXES = {"silver": ("stg_", "qrn_", "slv_"), "gold": ("dim_", "fct_", "agg_")}
+SILVER_NAME = re.compile(r"(stg|qrn|slv)_(?P<source>[a-z0-9]+)__(?P<entity>[a-z0-9]+(_[a-z0-9]+)*)")
+GOLD_NAME = re.compile(r"(dim|fct|agg)_[a-z0-9]+(_[a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What `dbt parse` said and wrote."""
+
+    manifest: dict[str, Any]
+    events: list[dict[str, Any]]
+
+    def models(self) -> Iterator[dict[str, Any]]:
+        """The project's own models."""
+        for node in self.manifest["nodes"].values():
+            if node["resource_type"] == "model" and node["package_name"] == "alluvium":
+                yield node
+
+    def sources(self) -> Iterator[dict[str, Any]]:
+        """The tables of the project's own sources."""
+        yield from self.manifest["sources"].values()
+
+
+@pytest.fixture(scope="module")
+def parsed(tmp_path_factory: pytest.TempPathFactory) -> Parsed:
+    """The project, parsed from nothing in a process of its own: dbt keeps state per process."""
+    out = tmp_path_factory.mktemp("parse")
+    paths = ["--project-dir", REPOSITORY, "--profiles-dir", REPOSITORY, "--target-path", out, "--log-path", out]
+    done = subprocess.run(
+        [sys.executable, "-m", "dbt.cli.main", "--log-format", "json", "parse", "--no-partial-parse", *map(str, paths)],
+        cwd=out,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return Parsed(json.loads((out / "manifest.json").read_text("utf-8")), events)
+
+
+def layer(node: dict[str, Any]) -> str:
+    """The folder below models/ that a model or a source lies in."""
+    return Path(node["original_file_path"]).parts[1]
+
+
+def folder(node: dict[str, Any]) -> str:
+    """The source or domain that a model or a source lies in."""
+    return Path(node["original_file_path"]).parts[2]
+
+
+def test_parsing_warns_of_nothing(parsed: Parsed) -> None:
+    """Macro YAML that does not match its macro, unused configuration, deprecated syntax: all are warnings of dbt.
+
+    dbt fires InvalidMacroAnnotation, the one for macro YAML, through its warnings and still gives it another level.
+    """
+    assert parsed.events, "dbt parse said nothing"
+    said = [
+        event["info"]["msg"]
+        for event in parsed.events
+        if event["info"]["level"] in {"warn", "error"} or event["info"]["name"] == "InvalidMacroAnnotation"
+    ]
+    assert said == []
+
+
+def test_models_lie_in_a_layer(parsed: Parsed) -> None:
+    models = list(parsed.models())
+    assert models
+    for model in models:
+        assert layer(model) in PREFIXES, model["original_file_path"]
+        assert len(Path(model["original_file_path"]).parts) == 4, model["original_file_path"]
+
+
+def test_models_are_named_by_role_and_source(parsed: Parsed) -> None:
+    for model in parsed.models():
+        if layer(model) == "silver":
+            match = SILVER_NAME.fullmatch(model["name"])
+            assert match, model["name"]
+            assert match["source"] == folder(model), model["name"]
+        else:
+            assert GOLD_NAME.fullmatch(model["name"]), model["name"]
+
+
+def test_sources_lie_in_bronze(parsed: Parsed) -> None:
+    for source in parsed.sources():
+        assert Path(source["original_file_path"]).parts[1:] == (
+            "bronze",
+            source["source_name"],
+            f"_{source['source_name']}__sources.yml",
+        )
+
+
+def test_layers_are_read_upwards_only(parsed: Parsed) -> None:
+    """silver reads sources and silver of its own source; gold reads silver, and gold of its own domain."""
+    for model in parsed.models():
+        for parent in model["depends_on"]["nodes"]:
+            said = f"{model['name']} reads {parent}"
+            if parent.startswith("source."):
+                assert model["name"].startswith("stg_"), said
+                assert parsed.manifest["sources"][parent]["source_name"] == folder(model), said
+                continue
+            read = parsed.manifest["nodes"][parent]
+            if layer(model) == "silver":
+                assert layer(read) == "silver", said
+            if layer(read) == layer(model):
+                assert folder(read) == folder(model), said
+            assert not read["name"].startswith(("qrn_",)), said
+            assert layer(model) != "gold" or not read["name"].startswith("stg_"), (
+                f"{said}: a mart is built from rows, not events"
+            )
+
+
+def test_roles_read_their_role(parsed: Parsed) -> None:
+    """A change log reads one source; its quarantine and its state read it; the living rows read the state."""
+    for model in parsed.models():
+        if layer(model) != "silver":
+            continue
+        match = SILVER_NAME.fullmatch(model["name"])
+        assert match
+        entity = f"{match['source']}__{match['entity']}"
+        wanted = (
+            f"source.alluvium.{match['source']}.{match['entity']}"
+            if model["name"].startswith("stg_")
+            else f"model.alluvium.stg_{entity.removesuffix('_state')}"
+            if model["name"].startswith("qrn_") or entity.endswith("_state")
+            else f"model.alluvium.slv_{entity}_state"
+        )
+        assert model["depends_on"]["nodes"] == [wanted], model["name"]
+
+
+def test_each_model_has_its_yaml_beside_it(parsed: Parsed) -> None:
+    for model in parsed.models():
+        beside = Path(model["original_file_path"]).with_suffix(".yml")
+        assert model["patch_path"] == f"alluvium://{beside}", f"{beside} describes {model['name']}"
+
+
+def test_a_description_begins_with_the_grain(parsed: Parsed) -> None:
+    for model in parsed.models():
+        assert re.match(r"One row per \w[^.]*[.:;]", model["description"]), f"{model['name']}: {model['description']!r}"
+
+
+def test_the_grain_is_a_test(parsed: Parsed) -> None:
+    """What the first sentence says is tested: unique columns, or every line of every file once for a change log."""
+    grain = {"unique", "unique_combination", "every_line_accounted_for"}
+    tested = {
+        node["attached_node"]
+        for node in parsed.manifest["nodes"].values()
+        if node["resource_type"] == "test" and (node.get("test_metadata") or {}).get("name") in grain
+    }
+    assert {model["unique_id"] for model in parsed.models()} - tested == set()
+
+
+def test_columns_are_described(parsed: Parsed) -> None:
+    for node in (*parsed.models(), *parsed.sources()):
+        assert node["columns"], f"{node['name']} has no columns"
+        bare = [column["name"] for column in node["columns"].values() if not column["description"].strip()]
+        assert bare == [], f"{node['unique_id']}: no description"
+
+
+def test_sources_and_their_tables_are_described(parsed: Parsed) -> None:
+    for source in parsed.sources():
+        assert source["source_description"].strip(), source["source_name"]
+        assert source["description"].strip(), source["unique_id"]
+
+
+def test_gold_has_enforced_contracts(parsed: Parsed) -> None:
+    for model in parsed.models():
+        if layer(model) == "gold":
+            assert model["config"]["contract"]["enforced"], model["name"]
+            untyped = [column["name"] for column in model["columns"].values() if not column["data_type"]]
+            assert untyped == [], f"{model['name']}: a contract names every type"
+
+
+def test_schemas_are_the_layers(parsed: Parsed) -> None:
+    for node in (*parsed.models(), *parsed.sources()):
+        assert node["schema"] == layer(node), node["unique_id"]
+        assert node["schema"] in LAYERS
+
+
+def test_models_are_clean_under_sqlfluff() -> None:
+    """The command of `make lint`."""
+    command = [sys.executable, "-m", "sqlfluff", "lint", "--disable-progress-bar", "models"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("SELECT sku from {{ ref('a') }}\n", "CP01"),
+        ("select\n    sku\n    , qty\nfrom {{ ref('a') }}\n", "LT04"),
+        ("select\n    sku,\n    count(*) as n\nfrom {{ ref('a') }}\ngroup by 1\n", "AM06"),
+        ("select sku from {{ ref('a') }} a\n", "AL01"),
+        ("select sku from from {{ ref('a') }}\n", "PRS"),
+        (f"select {'a' * 50} + {'b' * 50}\nfrom {{{{ ref('a') }}}}\n", "LT05"),
+    ],
+)
+def test_sqlfluff_is_set_to_find(sql: str, code: str) -> None:
+    linted = Linter(config=FluffConfig.from_path(str(REPOSITORY))).lint_string(sql)
+    assert code in {violation.rule_code() for violation in linted.get_violations()}
+
+
+def test_a_noqa_names_its_rule_and_says_why() -> None:
+    for path in (REPOSITORY / "models").rglob("*.sql"):
+        for line in path.read_text("utf-8").splitlines():
+            if "noqa" in line.lower():
+                assert re.search(r"-- .{10,} -- noqa: [A-Z]{2}\d{2}$|-- noqa: [A-Z]{2}\d{2} .{10,}", line), (
+                    f"{path}: {line}"
+                )
