@@ -60,6 +60,10 @@
         "relation": api.Relation.create(database=node.database, schema=node.schema, identifier=node.identifier),
     }) -%}
     {%- do alluvium.require_key(subject, feed) -%}
+    {#- Without a prefix the fields that add.fields adds cannot be told from columns. -#}
+    {%- if feed.shape == "flattened" and not feed.add_fields_prefix -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.add_fields_prefix", feed.add_fields_prefix, "a text such as `__`") %}
+    {%- endif -%}
     {{ return(feed) }}
 {% endmacro %}
 
@@ -76,12 +80,18 @@
                 subject, "meta.cdc option of column " ~ column.name, option, ["semantic_type", "nullable", "default", "unsigned"]
             ) %}
         {%- endfor -%}
-        {%- do columns.append({"name": column.name, "data_type": column.data_type | lower | replace(" ", ""), "cdc": cdc}) -%}
+        {%- do columns.append({"name": column.name, "data_type": alluvium.normal_type(column.data_type), "cdc": cdc}) -%}
     {%- endfor -%}
     {%- if not columns -%}
         {% do alluvium.raise_invalid(subject, "columns", none, "the table's columns with their data_type") %}
     {%- endif -%}
     {{ return(columns) }}
+{% endmacro %}
+
+
+{# Types are compared as text: lower case, no blanks. The names of a struct's fields are the source's and stay. #}
+{% macro normal_type(data_type) %}
+    {{ return(data_type if "struct" in data_type | lower else data_type | lower | replace(" ", "")) }}
 {% endmacro %}
 
 

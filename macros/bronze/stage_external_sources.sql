@@ -22,24 +22,24 @@
 {% endmacro %}
 
 
-{# The sources to stage: by name, else those that the selected resources read, else (run-operation) all. #}
+{# The sources to stage: those named in `select`, else those that the selected resources read, else (run-operation) all. #}
 {% macro external_sources(select) %}
+    {%- set names = (select or "").split() -%}
     {%- set wanted = [] -%}
     {%- for id in selected_resources or [] if id in graph.nodes -%}
         {%- do wanted.extend(graph.nodes[id].depends_on.nodes) -%}
     {%- endfor -%}
-    {%- set sources = [] -%}
+    {%- set sources, known = [], [] -%}
     {%- for node in graph.sources.values() if node.external and node.external.location -%}
         {%- set name = node.source_name ~ "." ~ node.name -%}
-        {%- if select -%}
-            {%- if name in select.split() or node.source_name in select.split() -%}{%- do sources.append(node) -%}{%- endif -%}
-        {%- elif flags.WHICH == "run-operation" or node.unique_id in wanted -%}
+        {%- do known.extend([node.source_name, name]) -%}
+        {%- if name in names or node.source_name in names or (not names and (flags.WHICH == "run-operation" or node.unique_id in wanted)) -%}
             {%- do sources.append(node) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if select and not sources -%}
-        {% do alluvium.raise_invalid("stage_external_sources", "select", select, graph.sources.values() | map(attribute="name") | list) %}
-    {%- endif -%}
+    {%- for name in names -%}
+        {% do alluvium.require_one_of("stage_external_sources", "select", name, known | unique | list) %}
+    {%- endfor -%}
     {{ return(sources) }}
 {% endmacro %}
 
@@ -69,12 +69,12 @@
 
 
 {#
-    Two relations a source: <identifier> holds the records, <identifier>__files lists the files. The listing is
-    declared last, so its fingerprint on <identifier> is there only when both are.
-    A path glob or a hidden name (Spark skips names that start with `_` or `.`) is refused by the reader of the
-    listing, not here: an empty folder is a legal state before the first file lands.
+    Two relations a source: <identifier> holds the lines (files, for Avro and Parquet), <identifier>__files lists
+    the files. The one with the fingerprint is made last, so it is there only when both are. An empty folder is a
+    legal state before the first file lands.
 #}
 {% macro create_external_relations(node, declaration) %}
+    {%- do alluvium.refuse_hidden_names(node) -%}
     {%- set relation = api.Relation.create(schema=node.schema, identifier=node.identifier) -%}
     {%- set files = api.Relation.create(schema=node.schema, identifier=node.identifier ~ "__files") -%}
     {%- set format = alluvium.external_format("stage_external_sources", node.external) -%}
@@ -88,6 +88,20 @@
         node.external,
         declaration,
     )) -%}
+{% endmacro %}
+
+
+{# Spark's file listing leaves out names that start with `_` or `.` and says nothing; so would the change log. #}
+{% macro refuse_hidden_names(node) %}
+    {%- set names = [node.external.location.rstrip("/").split("/") | last, (node.external.options or {}).get("pathGlobFilter", "*")] -%}
+    {%- for name in names if name[:1] in ["_", "."] -%}
+        {% do alluvium.raise_invalid(
+            "stage_external_sources: source " ~ node.source_name ~ "." ~ node.name,
+            "external.location or options.pathGlobFilter",
+            name,
+            "a name that does not start with `_` or `.`: Spark does not list such files",
+        ) %}
+    {%- endfor -%}
 {% endmacro %}
 
 

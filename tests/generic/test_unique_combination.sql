@@ -4,9 +4,9 @@
 #}
 {% test unique_combination(model, columns) %}
 select
-    {{ columns | join(", ") }},
+    {{ alluvium.column_list(columns) | join(", ") }},
     count(*) as row_count
 from {{ model }}
-group by {{ columns | join(", ") }}
+group by {{ alluvium.column_list(columns) | join(", ") }}
 having count(*) > 1
 {% endtest %}

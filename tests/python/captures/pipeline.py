@@ -39,8 +39,12 @@ class Case:
 
     @property
     def round(self) -> int:
-        """Index of the checkpoint within its corpus."""
-        return self.corpus.checkpoints.index(self.checkpoint)
+        """Index of the checkpoint within its corpus, from the end: -1 for the last one.
+
+        Corpora have different numbers of checkpoints; counted like this they all end in one run of dbt.
+        """
+        checkpoints = self.corpus.checkpoints
+        return checkpoints.index(self.checkpoint) - len(checkpoints)
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,10 @@ class Pipeline:
             (corpus, layout): Feed(corpus, layout, landing=folder / "landing" / corpus.source_name(layout))
             for corpus, layout in feeds
         }
+        self._next_round = min((-len(corpus.checkpoints) for corpus, _ in self.feeds), default=0)
         # Checkpoints that nobody asks for are landed with the next one; a single batch would prove nothing.
         rounds = {case.round for case in self.cases}
-        self._batches = (
-            rounds if len(rounds) > 1 else set(range(max((case.round for case in self.rebuilt), default=0) + 1))
-        )
-        self._rounds_done = 0
+        self._batches = rounds if len(rounds) > 1 else set(range(self._next_round, 0))
         self._failed: dict[str, str] = {}
         self._held: dict[str, Held | PipelineError] = {}
         self._contents: dict[str, list[Counter[tuple[Any, ...]]]] = {}
@@ -105,7 +107,7 @@ class Pipeline:
         Raises:
             PipelineError: a model of the table failed, at this checkpoint or an earlier one.
         """
-        self._run_rounds(case.round + 1)
+        self._run_rounds(case.round)
         held = self._held[case.id]
         if isinstance(held, PipelineError):
             raise held
@@ -120,7 +122,7 @@ class Pipeline:
             PipelineError: a model of the table failed.
         """
         if not self._contents:
-            self._run_rounds(max(case.round for case in self.rebuilt) + 1)
+            self._run_rounds(-1)
             models = [model for case in self.rebuilt for model in self.feed(case).models(case.table)]
             self._read_contents(models)
             self._run(models, "--full-refresh")
@@ -142,18 +144,18 @@ class Pipeline:
             raise PipelineError("no Spark session: dbt has not run")
         return session
 
-    def _run_rounds(self, rounds: int) -> None:
-        while self._rounds_done < rounds:
-            self._run_round(self._rounds_done)
-            self._rounds_done += 1
+    def _run_rounds(self, last: int) -> None:
+        while self._next_round <= last:
+            self._run_round(self._next_round)
+            self._next_round += 1
 
     def _run_round(self, index: int) -> None:
         for feed in self.feeds.values():
             land(feed.corpus, feed.layout, None, feed.landing)
-            for checkpoint in feed.corpus.checkpoints[index : index + 1]:
-                land(feed.corpus, feed.layout, checkpoint, feed.landing)
+            if -index <= len(feed.corpus.checkpoints):
+                land(feed.corpus, feed.layout, feed.corpus.checkpoints[index], feed.landing)
         asked = [case for case in self.cases if case.round == index]
-        built = [*asked, *(case for case in self.rebuilt if index in self._batches and index <= case.round)]
+        built = [*asked, *(case for case in self.rebuilt if index in self._batches)]
         models = dict.fromkeys(model for case in built for model in self.feed(case).models(case.table))
         # Nobody looks: the next run reads these files too.
         if models:

@@ -52,8 +52,18 @@ def test_stage_external_sources_refuses_a_source_that_is_not_there() -> None:
     renderer = shop()
     renderer.which = "run-operation"
     assert renderer.refusal("stage_external_sources", "shop.ordres") == (
-        'stage_external_sources: select is "shop.ordres"; allowed: orders.'
+        'stage_external_sources: select is "shop.ordres"; allowed: shop, shop.orders.'
     )
+
+
+def test_refuse_hidden_names(macros: Renderer) -> None:
+    named = "stage_external_sources: source shop.orders: external.location or options.pathGlobFilter is "
+    for changes, given in (
+        ({"external": {"location": "/landing/_orders/", "using": "json"}}, '"_orders"'),
+        ({"options": {"pathGlobFilter": ".orders*"}}, '".orders*"'),
+    ):
+        assert macros.refusal("refuse_hidden_names", source(**changes)).startswith(named + given + "; allowed: ")
+    assert macros.does("refuse_hidden_names", source(options={"pathGlobFilter": "shop_orders*"})) == []
 
 
 def test_default_stage_external_sources_leaves_an_equal_declaration() -> None:
@@ -71,7 +81,7 @@ def test_external_sources() -> None:
     renderer.selected = ["model.state", "model.stg"]
     assert [node["name"] for node in renderer.render("external_sources", None)] == ["orders"]
     renderer.selected = []
-    for select in ("shop", "shop.orders", "other shop.orders"):
+    for select in ("shop", "shop.orders", "shop shop.orders"):
         assert [node["name"] for node in renderer.render("external_sources", select)] == ["orders"]
     renderer.which = "run-operation"
     assert [node["name"] for node in renderer.render("external_sources", None)] == ["orders"]

@@ -114,6 +114,25 @@ def test_feed_columns_refuses(macros: Renderer) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("declared", "normal"),
+    [
+        ("DECIMAL(10, 2)", "decimal(10,2)"),
+        ("Array< Int >", "array<int>"),
+        ("struct<firstName: string>", "struct<firstName: string>"),
+    ],
+)
+def test_normal_type(macros: Renderer, declared: str, normal: str) -> None:
+    assert macros.render("normal_type", declared) == normal
+
+
+def test_a_flattened_feed_needs_a_prefix() -> None:
+    refused = shop(cdc={"shape": "flattened", "add_fields_prefix": ""})
+    assert refused.refusal("feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
+        "meta.cdc.add_fields_prefix is \"\"; allowed: a text such as `__`."
+    )
+
+
 def test_require_key(macros: Renderer) -> None:
     assert macros.does("require_key", "m", feed(key=[])) == []
     assert macros.does("require_key", "m", feed(key=["id", "note"])) == []
