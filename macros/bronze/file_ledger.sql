@@ -32,18 +32,18 @@
     )
     using delta
     partitioned by (change_log)
-    tblproperties ('delta.autoOptimize.autoCompact' = 'true')
+    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.dataSkippingStatsColumns' = 'batch')
 {%- endmacro %}
 
 
 {#
-    Brings the ledger level with a change log, and returns the number of the log's newest batch. Costs two
-    metadata queries when they are level. Called when a change log compiles for a run, and after it was written.
+    Brings the ledger level with a change log, and returns the number of the log's newest batch. Costs two metadata
+    queries when they are level. Called when a change log compiles for a run, and after it was written.
 #}
 {% macro record_files(change_log) %}
     {%- set ledger = alluvium.file_ledger() -%}
     {%- set ledger_batch = alluvium.newest_ledger_batch(change_log) -%}
-    {%- set log_batch = alluvium.newest_batch(change_log) -%}
+    {%- set log_batch = alluvium.newest_log_batch(change_log) -%}
     {%- if log_batch < ledger_batch -%}
         {%- do run_query(
             "delete from " ~ ledger ~ " where change_log = '" ~ change_log.render() ~ "' and batch > " ~ log_batch
@@ -51,6 +51,7 @@
     {%- elif log_batch > ledger_batch -%}
         {%- do run_query(alluvium.record_files_sql(ledger, change_log, ledger_batch)) -%}
     {%- endif -%}
+    {%- do run_query("set " ~ alluvium.newest_batch_setting(change_log) ~ " = " ~ log_batch) -%}
     {{ return(log_batch) }}
 {% endmacro %}
 
@@ -63,10 +64,33 @@
 {% endmacro %}
 
 
-{# Delta answers this from the statistics in its transaction log: the change log is append-only. #}
+{#
+    The newest batch of a change log: what this run's record_files() has just found, else the log is asked. Another
+    run may have appended since; then the next run sees it.
+#}
 {% macro newest_batch(change_log) %}
+    {%- set found = alluvium.query_rows("set " ~ alluvium.newest_batch_setting(change_log)) -%}
+    {#- Spark answers `<undefined>` for a setting that is not there. -#}
+    {%- if found and found[0].value | int(-1) >= 0 -%}
+        {{ return(found[0].value | int) }}
+    {%- endif -%}
+    {{ return(alluvium.newest_log_batch(change_log)) }}
+{% endmacro %}
+
+
+{#
+    Delta answers this from the statistics in its transaction log, without a scan: the change log is append-only. It
+    has to stand alone for that; in a union with the ledger's it scans (Delta 3.3.3).
+#}
+{% macro newest_log_batch(change_log) %}
     {%- set rows = alluvium.query_rows("select max(_cdc_batch) as batch from " ~ change_log) -%}
     {{ return((rows[0].batch if rows else none) or 0) }}
+{% endmacro %}
+
+
+{# A setting of the session, named after the run: a session may outlive it. #}
+{% macro newest_batch_setting(change_log) %}
+    {{ return("alluvium.newest_batch." ~ invocation_id ~ "." ~ change_log.schema ~ "." ~ change_log.identifier) }}
 {% endmacro %}
 
 

@@ -68,7 +68,8 @@ recognised as (
 
 {#
     ExtractNewRecordState leaves the row and, under `add_fields_prefix`, what `add.fields` asked for. A logical
-    message passes through it unflattened; transaction markers and heartbeats are not rows at all.
+    message passes through it unflattened; transaction markers and heartbeats are not rows at all. They are known by
+    their own field names only where no added field says that the record is a row: a table may have such columns.
 #}
 {% macro recognise_flattened(feed) -%}
 {%- set prefix = alluvium.string_literal(feed.add_fields_prefix)[1:-1] -%}
@@ -94,6 +95,8 @@ recognised as (
         {{ alluvium.record_kind(
             feed,
             "case"
+            ~ "\n                when fields['" ~ prefix ~ "op'] in ('c', 'u', 'd', 'r') then 'change'"
+            ~ "\n                when fields['" ~ prefix ~ "op'] is null and fields['" ~ prefix ~ "deleted'] is not null then 'change'"
             ~ "\n                when fields['op'] = 'm' and map_contains_key(fields, 'message') then 'message'"
             ~ "\n                when fields['status'] in ('BEGIN', 'END') and map_contains_key(fields, 'event_count') then 'transaction'"
             ~ "\n                when map_contains_key(fields, 'ddl') and map_contains_key(fields, 'tableChanges') then 'schema_change'"
@@ -157,8 +160,8 @@ operations as (
     case
             when read_error is not null then 'rejected'
             when value is null then 'empty_file'
-            when trim(value) = '' then 'blank'
-            when trim(value) = 'null' then 'tombstone'
+            when trim(both ' \t\r\n' from value) = '' then 'blank'
+            when trim(both ' \t\r\n' from value) = 'null' then 'tombstone'
             {%- if feed.store_envelope %}
             when lines[0].metadata is not null and lines[0].value is null and get_json_object(value, '$.value') is null then 'tombstone'
             {%- endif %}

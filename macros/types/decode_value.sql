@@ -34,7 +34,8 @@
     case {{ alluvium.semantic_type_sql(column, feed) }}
                 when 'io.debezium.time.Date' then date_add(date '1970-01-01', try_cast({{ text }} as int))
                 when 'org.apache.kafka.connect.data.Date' then date_add(date '1970-01-01', try_cast({{ text }} as int))
-                when 'io.debezium.time.IsoDate' then try_cast({{ text }} as date)
+                when 'io.debezium.time.IsoDate'
+                    then if({{ text }} rlike '^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}Z?$', try_cast(rtrim('Z', {{ text }}) as date), null)
             end
 {%- endmacro %}
 
@@ -45,7 +46,8 @@
 #}
 {% macro decode_timestamp_ntz(column, feed, text) -%}
     case {{ alluvium.semantic_type_sql(column, feed) }}
-                when 'io.debezium.time.IsoTimestamp' then try_cast(rtrim('Z', {{ text }}) as timestamp_ntz)
+                when 'io.debezium.time.IsoTimestamp'
+                    then if({{ text }} rlike '{{ alluvium.iso_timestamp_pattern() }}Z?$', try_cast(rtrim('Z', {{ text }}) as timestamp_ntz), null)
                 else timestamp_ntz '1970-01-01 00:00:00' + interval '0.000001' second * {{ alluvium.microseconds(column, feed, text, "Timestamp") }}
             end
 {%- endmacro %}
@@ -60,10 +62,19 @@
                 when {{ text }} = 'infinity' then timestamp_micros(9223372036825200000)
                 when {{ text }} = '-infinity' then timestamp_micros(-9223372036832400000)
                 when {{ alluvium.semantic_type_sql(column, feed) }} = 'io.debezium.time.ZonedTimestamp'
-                    then if({{ text }} rlike 'T.*(Z|[+-][0-9]{2}:?[0-9]{2})$', try_cast({{ text }} as timestamp), null)
+                    then if({{ text }} rlike '{{ alluvium.iso_timestamp_pattern() }}(Z|[+-][0-9]{2}:?[0-9]{2})$', try_cast({{ text }} as timestamp), null)
                 else timestamp_micros({{ alluvium.microseconds(column, feed, text, "Timestamp") }})
             end
 {%- endmacro %}
+
+
+{#
+    A whole date and time, to the microsecond. Spark's cast takes far more and changes it in silence: it completes
+    `2024` and `T12:30`, drops an offset that a type has no room for, and cuts nanoseconds off.
+#}
+{% macro iso_timestamp_pattern() %}
+    {{ return("^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?") }}
+{% endmacro %}
 
 
 {# Microseconds out of milli-, micro- or nanoseconds; `kind` is Timestamp or Time. #}
@@ -120,7 +131,7 @@
 
 
 {% macro decode_array(column, feed, text) -%}
-    {%- set element = {"name": column.name, "data_type": column.data_type[6:-1], "cdc": {}} -%}
+    {%- set element = {"name": column.name, "data_type": column.data_type[6:-1], "cdc": {"semantic_type": column.cdc.semantic_type}} -%}
     {%- set number_text = alluvium.number_text(element, feed, "element") if element.data_type.startswith("decimal") else "element" -%}
     transform(from_json({{ text }}, 'array<string>'), element -> {{ alluvium.decode_value(element, feed, number_text) }})
 {%- endmacro %}

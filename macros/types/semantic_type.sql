@@ -27,7 +27,8 @@
 
 
 {% macro decimal_semantic_type(column, feed) %}
-    {%- if feed.decimal_handling_mode != "precise" or feed.decimal_format == "numeric" or column.cdc.unsigned -%}
+    {#- bigint.unsigned.handling.mode=precise means Connect's Decimal, whatever decimal.handling.mode says. -#}
+    {%- if feed.decimal_format == "numeric" or (feed.decimal_handling_mode != "precise" and not column.cdc.unsigned) -%}
         {{ return("decimal") }}
     {%- endif -%}
     {{ return("org.apache.kafka.connect.data.Decimal:" ~ alluvium.decimal_scale(column.data_type)) }}

@@ -1,6 +1,7 @@
-"""pytest options and fixtures of the comparison with the recorded corpora.
+"""pytest option and summary of the comparison with the recorded corpora.
 
-Loaded by ``pytest_plugins = ["captures.plugin"]`` in tests/python/conftest.py.
+Loaded by ``pytest_plugins = ["captures.plugin"]`` in tests/python/conftest.py: an option has to be known before the
+folder of its tests is looked into.
 """
 
 from __future__ import annotations
@@ -10,26 +11,9 @@ from pathlib import Path
 import pytest
 
 from .corpora import Corpus, discover
-from .events import json_layout
-from .landing import tables_of
-from .pipeline import Case, Pipeline
 from .project import REPOSITORY
 
 SAMPLES = REPOSITORY / "samples"
-# What `make test` builds: each file format, both shapes, both engines, a composite key, every kind of column, and the
-# tables that samples/ has. `make test-all` builds everything.
-FAST = {
-    ("pg-envelope-json-schemas", "confluent-json-gz", "customers"),
-    ("pg-envelope-json-schemas", "confluent-avro", "products"),
-    ("pg-envelope-json-schemas", "confluent-parquet", "order_items"),
-    ("pg-envelope-json-schemas", "lenses-envelope", "orders"),
-    ("pg-flat-json", "confluent-json", "orders"),
-    ("pg-incremental-snapshot", "confluent-json", "orders"),
-    ("mariadb-envelope-json", "confluent-json", "customer"),
-}
-FAST_REBUILT = {("pg-envelope-json-schemas", "lenses-envelope", "orders")}
-# The last checkpoint, and one in the middle of every corpus.
-FAST_ROUNDS = (-3, -1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,77 +43,6 @@ def captures_folder(config: pytest.Config) -> Path:
 def corpora(config: pytest.Config) -> tuple[Corpus, ...]:
     """The corpora to test."""
     return discover(captures_folder(config))
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrizes what the tests of this package ask for by name.
-
-    ``case`` is each table of each layout at each checkpoint, ``final_case`` those of the last checkpoint,
-    ``rebuilt_case`` those of the last checkpoint too, and the table is built in batches and then anew,
-    ``recorded`` each table that has a JSON layout at each checkpoint, ``corpus`` each corpus.
-    """
-    for argument in ("case", "final_case", "rebuilt_case"):
-        if argument in metafunc.fixturenames:
-            parameters = [
-                pytest.param(
-                    case,
-                    id=case.id,
-                    marks=() if is_fast(case, rebuilt=argument == "rebuilt_case") else pytest.mark.slow,
-                )
-                for case in all_cases(metafunc.config)
-                if argument == "case" or case.checkpoint == case.corpus.checkpoints[-1]
-                if argument != "rebuilt_case" or is_rebuilt(case)
-            ]
-            metafunc.parametrize(argument, parameters)
-    if "recorded" in metafunc.fixturenames:
-        recorded = [
-            pytest.param((corpus, table, checkpoint), id=f"{corpus.name}-{table.name}-{checkpoint.name}")
-            for corpus in corpora(metafunc.config)
-            for table in corpus.tables
-            for checkpoint in corpus.checkpoints
-            if json_layout(corpus, table) is not None
-        ]
-        metafunc.parametrize("recorded", recorded)
-    if "corpus" in metafunc.fixturenames:
-        metafunc.parametrize("corpus", [pytest.param(corpus, id=corpus.name) for corpus in corpora(metafunc.config)])
-
-
-def all_cases(config: pytest.Config) -> list[Case]:
-    """Every table of every layout of every corpus at every checkpoint."""
-    return [
-        Case(corpus, layout, table, checkpoint)
-        for corpus in corpora(config)
-        for layout in corpus.layouts
-        for table in tables_of(corpus, layout)
-        for checkpoint in corpus.checkpoints
-    ]
-
-
-def is_rebuilt(case: Case) -> bool:
-    """True for one layout of each corpus: what is compared there does not depend on how the files are read."""
-    table = (case.corpus.name, case.layout.name, case.table.entity)
-    return case.layout == case.corpus.layouts[0] or table in FAST_REBUILT
-
-
-def is_fast(case: Case, *, rebuilt: bool) -> bool:
-    """True for the part that `make test` runs."""
-    table = (case.corpus.name, case.layout.name, case.table.entity)
-    if rebuilt:
-        return table in FAST_REBUILT
-    return table in FAST and case.round in FAST_ROUNDS
-
-
-@pytest.fixture(scope="session")
-def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
-    """The dbt project over what the selected tests ask for; it runs when the first of them asks."""
-    asked: dict[str, list[Case]] = {"case": [], "final_case": [], "rebuilt_case": []}
-    for item in request.session.items:
-        callspec = getattr(item, "callspec", None)
-        for argument in asked:
-            if callspec is not None and argument in callspec.params:
-                asked[argument].append(callspec.params[argument])
-    cases = dict.fromkeys([*asked["case"], *asked["final_case"]])
-    return Pipeline(tmp_path_factory.mktemp("captures"), cases, asked["rebuilt_case"])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -30,10 +30,13 @@ def profile(session_parameters: dict[str, str]) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def project(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, profile: dict[str, Any]
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    spark: SparkSession,
+    profile: dict[str, Any],
 ) -> Project:
     """The project, every round of it built."""
-    modules = dict.fromkeys(getattr(item, "module", None) for item in request.session.items)
+    modules: list[Any] = list(dict.fromkeys(getattr(item, "module", None) for item in request.session.items))
     feeds: list[Feed] = [feed for module in modules for feed in getattr(module, "FEEDS", ())]
     built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile)
     for module in modules:

@@ -94,7 +94,14 @@ SCHEMA_CHANGE: Event = {
 MESSAGE: Event = {
     "op": "m",
     "ts_ms": NOON_MS,
-    "source": {"connector": "postgresql", "ts_ms": NOON_MS, "lsn": 5, "sequence": '["4","5"]', "schema": "", "table": ""},
+    "source": {
+        "connector": "postgresql",
+        "ts_ms": NOON_MS,
+        "lsn": 5,
+        "sequence": '["4","5"]',
+        "schema": "",
+        "table": "",
+    },
     "message": {"prefix": "audit", "content": "aGVsbG8="},
 }
 
@@ -163,7 +170,8 @@ def text(event: Event | None) -> str:
 def lines(*records: Line) -> bytes:
     """JSON lines; text and bytes go in as they are, None becomes ``null``."""
     return b"".join(
-        (record if isinstance(record, bytes) else (record if isinstance(record, str) else text(record)).encode()) + b"\n"
+        (record if isinstance(record, bytes) else (record if isinstance(record, str) else text(record)).encode())
+        + b"\n"
         for record in records
     )
 

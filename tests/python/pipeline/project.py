@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ SOURCE = "pipe"
 BRONZE, SILVER, GOLD = "pipe_bronze", "pipe_silver", "pipe_gold"
 # The repository's own models of this table, with its name replaced, are the models of every feed.
 TEMPLATE_SOURCE, TEMPLATE_ENTITY = "shop", "orders"
+# The captures run the same macros through the code that Spark generates.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 OLD = 946_684_800  # 2000-01-01, an mtime before any other file's
 
 Row = dict[str, Any]
@@ -40,8 +42,8 @@ class Feed:
         cdc: more of `meta.cdc`.
         using: format.
         options: of the external table.
-        models: which of the repository's silver models the feed has: log, state, living, quarantine.
-        delete_policy: soft or hard.
+        models: which of the repository's silver models the feed has: log, state, living, quarantine; `hard` is a
+            second state, with hard deletes.
         location: folder below the landing root, the feed's name by default.
         fails: nodes that are expected to fail, and those that are skipped for it.
         tests: True runs the generic tests of a change log after the first round.
@@ -57,7 +59,6 @@ class Feed:
     using: str = "json"
     options: Mapping[str, str] = field(default_factory=dict)
     models: Sequence[str] = ("log",)
-    delete_policy: str = "soft"
     location: str | None = None
     fails: Sequence[str] = ()
     tests: bool = False
@@ -70,6 +71,7 @@ class Feed:
         names = {
             "log": f"stg_{SOURCE}__{self.name}",
             "state": f"slv_{SOURCE}__{self.name}_state",
+            "hard": f"slv_{SOURCE}__{self.name}_hard_state",
             "living": f"slv_{SOURCE}__{self.name}",
             "quarantine": f"qrn_{SOURCE}__{self.name}",
         }
@@ -92,14 +94,15 @@ class Feed:
             "columns": columns,
         }
 
-    def model_sql(self, name: str) -> str:
+    def model_sql(self, role: str) -> str:
         """The repository's own model of that role, for this feed."""
-        template = name.replace(f"{SOURCE}__{self.name}", f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}")
+        template = self.nodes[role].replace("_hard_state", "_state")
+        template = template.replace(f"{SOURCE}__{self.name}", f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}")
         path = REPOSITORY / "models" / "silver" / TEMPLATE_SOURCE / f"{template}.sql"
         sql = path.read_text(encoding="utf-8")
         sql = sql.replace(f'source("{TEMPLATE_SOURCE}", "{TEMPLATE_ENTITY}")', f'source("{SOURCE}", "{self.name}")')
         sql = sql.replace(f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}", f"{SOURCE}__{self.name}")
-        return sql.replace('"delete_policy": "soft"', f'"delete_policy": "{self.delete_policy}"')
+        return sql.replace('"delete_policy": "soft"', '"delete_policy": "hard"') if role == "hard" else sql
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class Project:
         folder = self.folder / "models" / "silver" / feed.name
         for role, name in feed.nodes.items():
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{name}.sql").write_text(feed.model_sql(name), encoding="utf-8")
+            (folder / f"{name}.sql").write_text(feed.model_sql(role), encoding="utf-8")
             if role == "log" and feed.tests:
                 tests = ["every_line_accounted_for", "rejected_within_threshold"]
                 document = {"version": 2, "models": [{"name": name, "data_tests": tests}]}
@@ -213,7 +216,7 @@ class Project:
         """Runs dbt on this project, in this process."""
         self._read.clear()
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), self._interpreted():
             result = dbtRunner().invoke(
                 [
                     "--no-use-colors",
@@ -231,9 +234,20 @@ class Project:
             printed.getvalue(),
         )
 
+    @contextlib.contextmanager
+    def _interpreted(self) -> Iterator[None]:
+        """Expressions are interpreted: compiling a hundred plans takes longer than running them over ten rows each."""
+        for name, value in INTERPRETED.items():
+            self.spark.conf.set(name, value)
+        try:
+            yield
+        finally:
+            for name in INTERPRETED:
+                self.spark.conf.unset(name)
+
     def version(self, model: str) -> int | None:
         """Newest version of a Delta table, None for a view or no table. Reads names only, so it costs nothing."""
-        warehouse = Path(self.spark.conf.get("spark.sql.warehouse.dir", "").removeprefix("file:"))
+        warehouse = Path(str(self.spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
         schema = GOLD if model.startswith(("dim_", "fct_", "agg_")) else SILVER
         log = warehouse / f"{schema}.db" / model.lower() / "_delta_log"
         return max((int(path.stem) for path in log.glob("*.json") if path.stem.isdigit()), default=None)
@@ -243,9 +257,9 @@ class Project:
         rows = self._rows(self.feeds[feed].nodes["log"], after_round)
         return sorted(rows, key=lambda row: (row["_cdc_file_path"], row["_cdc_line"], row["_cdc_batch"]))
 
-    def state(self, feed: str, after_round: int | None = None) -> list[Row]:
+    def state(self, feed: str, after_round: int | None = None, role: str = "state") -> list[Row]:
         """Rows of a state, tombstones included."""
-        return self._rows(self.feeds[feed].nodes["state"], after_round)
+        return self._rows(self.feeds[feed].nodes[role], after_round)
 
     def living(self, feed: str) -> list[Row]:
         """Rows of the live view, as it is now."""

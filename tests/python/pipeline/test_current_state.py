@@ -125,8 +125,7 @@ def composite(op: str, lsn: int, region: str, code: str | None, value: int | Non
 
 
 FEEDS = [
-    Feed("soft", COLUMNS, rounds(), models=("log", "state", "living")),
-    Feed("hard", COLUMNS, rounds(), models=("log", "state", "living"), delete_policy="hard"),
+    Feed("arrivals", COLUMNS, rounds(), models=("log", "state", "hard", "living")),
     Feed(
         "composite",
         {"region": "string", "code": ("string", {"nullable": True}), "value": "int"},
@@ -139,19 +138,19 @@ FEEDS = [
                     composite("c", 4, "us", None, 4),
                     composite("c", 5, "us", "X", 5),
                     composite("c", 6, "null", None, 6),
+                    composite("d", 11, "us", None, None),
                 )
             },
             {
                 "t+0+6.json": lines(
                     composite("u", 10, "eu", None, 10),
-                    composite("d", 11, "us", None, None),
                     composite("u", 12, "us", "x", 12),
-                )
+                ),
+                "t+0+9.json": lines(composite("u", 7, "us", None, 7), composite("u", 20, "eu", None, 20)),
             },
-            {"t+0+9.json": lines(composite("u", 7, "us", None, 7), composite("u", 20, "eu", None, 20))},
         ],
         key=("region", "code"),
-        models=("log", "state", "living"),
+        models=("log", "state"),
     ),
     Feed(
         "binlog",
@@ -180,14 +179,14 @@ FEEDS = [
             },
         ],
         cdc={"connector": "mysql"},
-        models=("log", "state", "living"),
+        models=("log", "state"),
     ),
 ]
 LINEAGE = {"_cdc_position", "_cdc_image_position", "_cdc_file_path", "_cdc_line", "_cdc_batch", "_cdc_kafka_partition"}
 
 
-def state_of(project: Project, feed: str, key: int) -> Row:
-    (row,) = [row for row in project.state(feed) if row["id"] == key]
+def state_of(project: Project, role: str, key: int) -> Row:
+    (row,) = [row for row in project.state("arrivals", role=role) if row["id"] == key]
     return row
 
 
@@ -196,7 +195,7 @@ def state_of(project: Project, feed: str, key: int) -> Row:
 def test_soft_delete_keeps_the_last_values_in_any_order_of_arrival(
     project: Project, history: str, arrival: tuple[int, ...]
 ) -> None:
-    row = state_of(project, "soft", key_of(history, arrival))
+    row = state_of(project, "state", key_of(history, arrival))
     assert (row["name"], row["size"], row["_is_deleted"], row["_cdc_op"]) == histories(0)[history][1]
 
 
@@ -211,32 +210,31 @@ def test_hard_delete_leaves_no_value_in_any_order_of_arrival(
     assert (row["name"], row["size"], row["_is_deleted"], row["_cdc_op"]) == (*values, is_deleted, op)
 
 
-@pytest.mark.parametrize("feed", ["soft", "hard"])
+@pytest.mark.parametrize("role", ["state", "hard"])
 @pytest.mark.parametrize("history", HISTORIES)
-def test_state_is_the_same_in_every_order_of_arrival(project: Project, feed: str, history: str) -> None:
+def test_state_is_the_same_in_every_order_of_arrival(project: Project, role: str, history: str) -> None:
     """Positions of the source too, without the delivery that ends them: batches and files differ."""
     seen = set()
     for arrival in ARRIVALS:
-        row = state_of(project, feed, key_of(history, arrival))
+        row = state_of(project, role, key_of(history, arrival))
         positions = [(row[name] or "").rsplit(".", 3)[0] for name in ("_cdc_position", "_cdc_image_position")]
         seen.add((*positions, *(value for name, value in row.items() if name not in LINEAGE | {"id"})))
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize("feed", ["soft", "hard"])
-def test_live_view_hides_the_deleted(project: Project, feed: str) -> None:
+def test_live_view_hides_the_deleted(project: Project) -> None:
     living = {key_of(h, a) for h in HISTORIES for a in ARRIVALS if not histories(0)[h][1][2]}
-    assert sorted(row["id"] for row in project.living(feed)) == sorted(living)
+    assert sorted(row["id"] for row in project.living("arrivals")) == sorted(living)
 
 
 def test_deletion_has_the_time_of_the_source(project: Project) -> None:
-    times = {row["_is_deleted"]: row["_deleted_at"] for row in project.state("soft") if row["id"] < 100}
+    times = {row["_is_deleted"]: row["_deleted_at"] for row in project.state("arrivals") if row["id"] < 100}
     assert times == {True: "2024-05-01 12:00:00.03"}
-    assert {row["_deleted_at"] for row in project.state("soft") if not row["_is_deleted"]} == {None}
+    assert {row["_deleted_at"] for row in project.state("arrivals") if not row["_is_deleted"]} == {None}
 
 
 def test_composite_key_with_null_is_one_key(project: Project) -> None:
-    rows = {(row["region"], row["code"]): row["value"] for row in project.living("composite")}
+    rows = {(r["region"], r["code"]): r["value"] for r in project.state("composite") if not r["_is_deleted"]}
     assert len(project.state("composite")) == 7
     assert rows == {("eu", None): 20, ("eu", ""): 2, ("eu", "x"): 3, ("us", "X"): 5, ("us", "x"): 12, ("null", None): 6}
 
@@ -247,11 +245,17 @@ def test_late_event_does_not_revive_a_deleted_key_with_null(project: Project) ->
 
 
 def test_binlog_orders_by_file_number_then_position_then_row(project: Project) -> None:
-    assert {row["id"]: row["value"] for row in project.living("binlog")} == {1: 10, 2: 1000000, 3: 3, 4: 11, 6: 2}
+    assert {row["id"]: row["value"] for row in project.state("binlog") if not row["_is_deleted"]} == {
+        1: 10,
+        2: 1000000,
+        3: 3,
+        4: 11,
+        6: 2,
+    }
 
 
 def test_every_position_is_of_one_width_and_none_ties(project: Project) -> None:
-    for feed in ("soft", "binlog"):
+    for feed in ("arrivals", "binlog"):
         positions = [row["_cdc_position"] for row in project.log(feed)]
         assert len({len(position) for position in positions}) == 1
         assert len(set(positions)) == len(positions)

@@ -39,7 +39,7 @@ def touch_relanded_file(project: Project) -> None:
 
 def forget_newest_batch(project: Project) -> None:
     """As a run that was killed after the append to the log and before the ledger was written."""
-    where = f"change_log = '{log_name('killed_before_ledger')}'"
+    where = f"change_log = '{log_name('landed')}'"
     newest = project.spark.sql(f"select max(batch) from {LEDGER} where {where}").collect()[0][0]
     assert newest == 2
     project.spark.sql(f"delete from {LEDGER} where {where} and batch = {newest}")
@@ -47,11 +47,10 @@ def forget_newest_batch(project: Project) -> None:
 
 def set_applied_batch_back(project: Project) -> None:
     """As a run that was killed after the merge and before the table's property was written."""
-    name = "slv_pipe__killed_before_property_state"
-    key = "alluvium.applied_batch.stg_pipe__killed_before_property"
-    (row,) = project.spark.sql(f"show tblproperties {SILVER}.{name} ('{key}')").collect()
-    assert row["value"] == "2"
-    project.spark.sql(f"alter table {SILVER}.{name} set tblproperties ('{key}' = '1')")
+    key = "alluvium.applied_batch.stg_pipe__rebuilt"
+    (row,) = project.spark.sql(f"show tblproperties {SILVER}.slv_pipe__rebuilt_state ('{key}')").collect()
+    assert row["value"] == "4"
+    project.spark.sql(f"alter table {SILVER}.slv_pipe__rebuilt_state set tblproperties ('{key}' = '3')")
 
 
 def rebuild_log(project: Project) -> None:
@@ -60,7 +59,9 @@ def rebuild_log(project: Project) -> None:
 
 
 def restore_log(project: Project) -> None:
-    project.spark.sql(f"restore table {log_name('restored')} to version as of {project.versions[0]['stg_pipe__restored']}")
+    project.spark.sql(
+        f"restore table {log_name('restored')} to version as of {project.versions[0]['stg_pipe__restored']}"
+    )
 
 
 def drop_ledger(project: Project) -> None:
@@ -68,9 +69,8 @@ def drop_ledger(project: Project) -> None:
 
 
 def rebuild_log_that_no_ledger_knows(project: Project) -> None:
-    """The ledger is dropped (see `drop_ledger`) and the log built anew with one more file."""
-    feed = project.feeds["rebuilt_without_ledger"]
-    project.land(feed, {"t+0+1.json": lines(created(2), updated(1, "second", 20))})
+    """The log is built anew, with one more file, after the ledger was lost: its batches start at 1 again."""
+    project.land(project.feeds["rebuilt_without_ledger"], SECOND)
     project.spark.sql(f"delete from {LEDGER} where change_log = '{log_name('rebuilt_without_ledger')}'")
     outcome = project.dbt("run", "--full-refresh", "--select", "stg_pipe__rebuilt_without_ledger")
     assert (outcome.failed, outcome.error) == (set(), "")
@@ -80,7 +80,6 @@ FIRST = {"t+0+0.json": lines(created(1))}
 SECOND = {"t+0+1.json": lines(created(2), updated(1, "second", 20))}
 THIRD = {"t+0+2.json": lines(created(3), updated(1, "third", 30))}
 STATE = ("log", "state")
-# Rounds: 0 first files, 1 nothing new, 2 more files, 3 and 4 after what `before` does.
 FEEDS = [
     Feed(
         "landed",
@@ -93,18 +92,22 @@ FEEDS = [
                 "b/t+0+1.json": lines(created(2), created(4), updated(2, "second", 60)),
                 "b/t+0+5.json": lines(created(5)),
             },
+            {},
+            {"c/t+0+20.json": lines(created(20))},
         ],
         models=STATE,
-        before={2: touch_relanded_file},
+        before={2: touch_relanded_file, 3: forget_newest_batch, 4: drop_ledger},
     ),
-    Feed("killed_before_ledger", COLUMNS, [FIRST, {}, SECOND, {}, THIRD], models=STATE, before={3: forget_newest_batch}),
-    Feed("killed_before_property", COLUMNS, [FIRST, {}, SECOND, {}], models=STATE, before={3: set_applied_batch_back}),
-    Feed("rebuilt", COLUMNS, [FIRST, {}, SECOND, THIRD], models=STATE, before={3: rebuild_log}),
-    Feed("restored", COLUMNS, [FIRST, {}, SECOND, THIRD], models=STATE, before={3: restore_log}),
-    Feed("without_ledger", COLUMNS, [FIRST, {}, {}, SECOND, THIRD], models=STATE, before={4: drop_ledger}),
-    Feed("rebuilt_without_ledger", COLUMNS, [FIRST, {}, {}, {}], models=STATE, before={3: rebuild_log_that_no_ledger_knows}),
+    Feed(
+        "rebuilt",
+        COLUMNS,
+        [FIRST, SECOND, THIRD, {}],
+        models=STATE,
+        before={2: rebuild_log, 3: set_applied_batch_back},
+    ),
+    Feed("restored", COLUMNS, [FIRST, SECOND, THIRD], models=STATE, before={2: restore_log}),
+    Feed("rebuilt_without_ledger", COLUMNS, [FIRST, {}], models=STATE, before={1: rebuild_log_that_no_ledger_knows}),
 ]
-NOTHING_NEW = [feed.name for feed in FEEDS]
 
 
 def lines_read(project: Project, feed: str, after_round: int | None = None) -> Counter[tuple[str, int, int]]:
@@ -119,10 +122,9 @@ def names(project: Project, feed: str, after_round: int | None = None) -> dict[i
     return {row["id"]: row["name"] for row in project.state(feed, after_round)}
 
 
-@pytest.mark.parametrize("feed", NOTHING_NEW)
-def test_second_build_appends_and_merges_nothing(project: Project, feed: str) -> None:
+def test_second_build_appends_and_merges_nothing(project: Project) -> None:
     """No new version of either table: not even an empty commit."""
-    nodes = project.feeds[feed].nodes.values()
+    nodes = project.feeds["landed"].nodes.values()
     assert {name: project.versions[1][name] for name in nodes} == {name: project.versions[0][name] for name in nodes}
 
 
@@ -144,12 +146,16 @@ def test_old_file_that_sorts_first_and_arrives_late_is_read(project: Project) ->
 
 
 def test_file_landed_anew_with_another_length_is_read_and_rows_stay_right(project: Project) -> None:
-    anew = [(row["id"], row["_cdc_batch"]) for row in project.log("landed") if row["_cdc_file_path"].endswith("/b/t+0+1.json")]
+    anew = [
+        (row["id"], row["_cdc_batch"])
+        for row in project.log("landed")
+        if row["_cdc_file_path"].endswith("/b/t+0+1.json")
+    ]
     assert sorted(anew) == [(2, 1), (2, 2), (2, 2), (4, 2)]
-    assert names(project, "landed") == {1: "late", 2: "second", 4: "first", 5: "first", 7: "first", 9: "first"}
+    assert names(project, "landed", 2) == {1: "late", 2: "second", 4: "first", 5: "first", 7: "first", 9: "first"}
 
 
-@pytest.mark.parametrize("feed", NOTHING_NEW)
+@pytest.mark.parametrize("feed", [feed.name for feed in FEEDS])
 def test_no_line_of_a_file_is_read_twice_and_none_is_lost(project: Project, feed: str) -> None:
     expected: Counter[tuple[str, int, int]] = Counter()
     files = [*project.feeds[feed].rounds, SECOND if feed == "rebuilt_without_ledger" else {}]
@@ -161,15 +167,16 @@ def test_no_line_of_a_file_is_read_twice_and_none_is_lost(project: Project, feed
 
 
 def test_run_killed_before_the_ledger_was_written_doubles_nothing(project: Project) -> None:
-    assert lines_read(project, "killed_before_ledger", 3) == lines_read(project, "killed_before_ledger", 2)
-    assert names(project, "killed_before_ledger") == {1: "third", 2: "first", 3: "first"}
-    assert [row["batch"] for row in project.ledger("killed_before_ledger", 3)] == [1, 2]
+    assert lines_read(project, "landed", 3) == lines_read(project, "landed", 2)
+    assert names(project, "landed", 3) == names(project, "landed", 2)
+    kept = ("file_path", "file_length", "batch", "line_count", "change_count", "rejected_count", "control_count")
+    before, after = ([tuple(row[k] for k in kept) for row in project.ledger("landed", r)] for r in (2, 3))
+    assert after == before
 
 
 def test_run_killed_before_the_property_was_written_gives_the_same_rows(project: Project) -> None:
-    before, after = (project.state("killed_before_property", number) for number in (2, 3))
+    before, after = (project.state("rebuilt", number) for number in (2, 3))
     assert sorted(after, key=lambda row: row["id"]) == sorted(before, key=lambda row: row["id"])
-    assert names(project, "killed_before_property") == {1: "second", 2: "first"}
 
 
 def test_log_rebuilt_alone_then_a_build_gives_the_right_rows(project: Project) -> None:
@@ -182,10 +189,10 @@ def test_log_restored_to_an_older_version_then_a_build_gives_the_right_rows(proj
     assert names(project, "restored") == {1: "third", 2: "first", 3: "first"}
 
 
-def test_ledger_dropped_loses_and_doubles_nothing(project: Project) -> None:
-    assert names(project, "without_ledger") == {1: "third", 2: "first", 3: "first"}
-    assert [row["batch"] for row in project.ledger("without_ledger", 4)] == [1, 2, 3]
-
-
-def test_log_rebuilt_without_a_ledger_gives_the_right_rows(project: Project) -> None:
+def test_log_rebuilt_without_a_ledger_then_a_build_gives_the_right_rows(project: Project) -> None:
     assert names(project, "rebuilt_without_ledger") == {1: "second", 2: "first"}
+
+
+def test_dropped_ledger_is_derived_from_the_log(project: Project) -> None:
+    assert [row["batch"] for row in project.ledger("landed", 4)] == [1, 1, 1, 2, 2, 2, 3]
+    assert names(project, "landed", 4) == names(project, "landed", 2) | {20: "first"}

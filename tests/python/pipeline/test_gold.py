@@ -16,7 +16,9 @@ from .project import BRONZE, GOLD, REPOSITORY, SILVER, Project, Row
 
 ENTITIES = ("order_items", "orders", "products")
 LANDING = "{{ env_var('ALLUVIUM_LANDING', '.alluvium/landing') }}"
-MODELS = [f"{prefix}_shop__{entity}{suffix}" for entity in ENTITIES for prefix, suffix in (("stg", ""), ("slv", "_state"))]
+MODELS = [
+    f"{prefix}_shop__{entity}{suffix}" for entity in ENTITIES for prefix, suffix in (("stg", ""), ("slv", "_state"))
+]
 MART = "fct_order_item"
 
 ITEM = pa.struct(
@@ -83,41 +85,38 @@ def orders_file(*events: Event) -> bytes:
 # (items, orders, products) that land before each round.
 ROUNDS: list[tuple[list[Event], list[Event], list[Event]]] = [
     (
-        [item("c", 1, 1, 1, "a"), item("c", 2, 1, 2, "b"), item("c", 3, 2, 1, "a"), item("c", 4, 3, 1, "none")],
-        [order("c", 5, 1, "new"), order("c", 6, 2, "new"), order("c", 7, 3, "new")],
-        [product("c", 8, "a", "Apple"), product("c", 9, "b", "Bread")],
+        [
+            item("c", 1, 1, 1, "a"),
+            item("c", 2, 1, 2, "b"),
+            item("c", 3, 2, 1, "a"),
+            item("c", 4, 3, 1, "none"),
+            item("d", 5, 4, 1, "a"),
+        ],
+        [order("c", 6, 1, "new"), order("c", 7, 2, "new"), order("c", 8, 3, "new"), order("d", 9, 4, "new")],
+        [product("c", 10, "a", "Apple"), product("c", 11, "b", "Bread")],
     ),
     (
-        # An item changed, one deleted, one created; an order changed and one deleted; a product changed and one deleted.
-        [item("u", 11, 1, 2, "b", 9), item("d", 12, 1, 1, "a"), item("c", 13, 2, 2, "b")],
-        [order("u", 14, 2, "paid"), order("d", 15, 3, "new")],
-        [product("u", 16, "a", "Apfel"), product("d", 17, "b", None)],
-    ),
-    (
-        # The deleted come back, late events from before the delete change nothing, a product appears at last.
-        [item("u", 10, 1, 1, "a", 5), item("c", 21, 1, 3, "none"), item("d", 23, 2, 2, "b")],
-        [order("c", 22, 3, "again"), order("u", 8, 2, "late")],
-        [product("c", 24, "none", "Nuts"), product("u", 10, "b", "late")],
+        # An item changed, one deleted, one created, one that was deleted has a late event.
+        [item("u", 21, 1, 2, "b", 9), item("d", 22, 1, 1, "a"), item("c", 23, 2, 2, "b"), item("u", 4, 4, 1, "a")],
+        # An order changed and then a late event, one deleted, one created again.
+        [order("u", 24, 2, "paid"), order("u", 8, 2, "late"), order("d", 25, 3, "new"), order("c", 26, 4, "again")],
+        # A product changed, one deleted, one there at last.
+        [product("u", 27, "a", "Apfel"), product("d", 28, "b", None), product("c", 29, "none", "Nuts")],
     ),
 ]
+PRICE = Decimal("2.5000")
 EXPECTED: list[dict[tuple[int, int], tuple[Any, ...]]] = [
     {
-        (1, 1): ("Apple", "new", 1, Decimal("2.5000")),
-        (1, 2): ("Bread", "new", 1, Decimal("2.5000")),
-        (2, 1): ("Apple", "new", 1, Decimal("2.5000")),
-        (3, 1): (None, "new", 1, Decimal("2.5000")),
+        (1, 1): ("Apple", "new", 1, PRICE),
+        (1, 2): ("Bread", "new", 1, PRICE),
+        (2, 1): ("Apple", "new", 1, PRICE),
+        (3, 1): (None, "new", 1, PRICE),
     },
     {
-        (1, 2): (None, "new", 9, Decimal("22.5000")),
-        (2, 1): ("Apfel", "paid", 1, Decimal("2.5000")),
-        (2, 2): (None, "paid", 1, Decimal("2.5000")),
-        (3, 1): (None, None, 1, Decimal("2.5000")),
-    },
-    {
-        (1, 2): (None, "new", 9, Decimal("22.5000")),
-        (1, 3): ("Nuts", "new", 1, Decimal("2.5000")),
-        (2, 1): ("Apfel", "paid", 1, Decimal("2.5000")),
-        (3, 1): ("Nuts", "again", 1, Decimal("2.5000")),
+        (1, 2): (None, "new", 9, 9 * PRICE),
+        (2, 1): ("Apfel", "paid", 1, PRICE),
+        (2, 2): (None, "paid", 1, PRICE),
+        (3, 1): ("Nuts", None, 1, PRICE),
     },
 ]
 
@@ -148,7 +147,9 @@ def prepare(project: Project) -> None:
             confluent.format(format_, entity, entity, 100 * number, format_): content
             for (format_, entity), content in entities.items()
         }
-        files[f"samples of the shop/shop/lenses-envelope/cdc-envelope/shop.public.orders(0_{100 * number}).json"] = orders_file(*orders)
+        files[f"samples of the shop/shop/lenses-envelope/cdc-envelope/shop.public.orders(0_{100 * number}).json"] = (
+            orders_file(*orders)
+        )
         project.more_files.append(files)
 
 

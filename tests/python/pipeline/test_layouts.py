@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 from .events import flattened, lines, postgresql, stored, zipped
-from .project import Project, Feed
+from .project import Feed, Project
 
 # path below the topic's folder -> (partition, first offset) that its name tells; None: a name that tells none.
 CONFLUENT = {

@@ -19,7 +19,7 @@ from .events import (
     with_schema,
     zipped,
 )
-from .project import Project, Feed
+from .project import Feed, Project
 
 TYPES = {"id": "int32", "born": {"type": "int32", "name": "io.debezium.time.Date", "version": 1}, "name": "string"}
 COLUMNS = {"id": "int", "born": "date", "name": "string"}

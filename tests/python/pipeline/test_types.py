@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from .events import Number, encoded, flattened, lines, postgresql, unscaled, with_schema
-from .project import Feed, Outcome, Project
+from .project import Feed, Project
 
 DEBEZIUM, CONNECT = "io.debezium.time.", "org.apache.kafka.connect.data."
 BIG = 10**38 - 1
@@ -30,10 +30,20 @@ def semantic(name: str) -> dict[str, Any]:
 # The defaults of Debezium: adaptive, precise, base64.
 ADAPTIVE = {
     "date": Case(
-        "date", {}, [(0, "1970-01-01"), (-1, "1969-12-31"), (19844, "2024-05-01"), (2932896, "9999-12-31"), (-719162, "0001-01-01")]
+        "date",
+        {},
+        [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (19844, "2024-05-01"),
+            (2932896, "9999-12-31"),
+            (-719162, "0001-01-01"),
+        ],
     ),
     "date_connect": Case("date", semantic(CONNECT + "Date"), [(19844, "2024-05-01")]),
-    "date_iso": Case("date", semantic(DEBEZIUM + "IsoDate"), [("2024-05-01Z", "2024-05-01"), ("1582-10-10Z", "1582-10-10")]),
+    "date_iso": Case(
+        "date", semantic(DEBEZIUM + "IsoDate"), [("2024-05-01Z", "2024-05-01"), ("1582-10-10Z", "1582-10-10")]
+    ),
     "ntz_us": Case(
         "timestamp_ntz",
         {},
@@ -60,7 +70,10 @@ ADAPTIVE = {
     "ntz_iso": Case(
         "timestamp_ntz",
         semantic(DEBEZIUM + "IsoTimestamp"),
-        [("2024-03-10T02:30:00.123456Z", "2024-03-10 02:30:00.123456"), ("1800-01-01T00:00:00Z", "1800-01-01 00:00:00")],
+        [
+            ("2024-03-10T02:30:00.123456Z", "2024-03-10 02:30:00.123456"),
+            ("1800-01-01T00:00:00Z", "1800-01-01 00:00:00"),
+        ],
     ),
     "zoned": Case(
         "timestamp",
@@ -77,7 +90,9 @@ ADAPTIVE = {
         "timestamp", semantic(DEBEZIUM + "MicroTimestamp"), [(1710055800000001, "2024-03-10 07:30:00.000001")]
     ),
     "instant_ms": Case("timestamp", semantic(DEBEZIUM + "Timestamp"), [(1710055800001, "2024-03-10 07:30:00.001")]),
-    "instant_ns": Case("timestamp", semantic(DEBEZIUM + "NanoTimestamp"), [(1710055800000001000, "2024-03-10 07:30:00.000001")]),
+    "instant_ns": Case(
+        "timestamp", semantic(DEBEZIUM + "NanoTimestamp"), [(1710055800000001000, "2024-03-10 07:30:00.000001")]
+    ),
     "time_us": Case("bigint", semantic(DEBEZIUM + "MicroTime"), [(86399999999, 86399999999), (0, 0), (-5, -5)]),
     "time_ms": Case("bigint", semantic(DEBEZIUM + "Time"), [(86399999, 86399999000)]),
     "time_ns": Case("bigint", semantic(DEBEZIUM + "NanoTime"), [(86399999999000, 86399999999)]),
@@ -100,9 +115,13 @@ ADAPTIVE = {
         {},
         [(unscaled(n), Decimal(n).scaleb(-2)) for n in (0, 1, -1, 127, 128, -128, -129, 999999999999, -999999999999)],
     ),
-    "decimal_38": Case("decimal(38,0)", {}, [(unscaled(n), Decimal(n)) for n in (BIG, -BIG, 2**64, -(2**64), 2**63, -(2**63) - 1)]),
+    "decimal_38": Case(
+        "decimal(38,0)", {}, [(unscaled(n), Decimal(n)) for n in (BIG, -BIG, 2**64, -(2**64), 2**63, -(2**63) - 1)]
+    ),
     "decimal_38_10": Case(
-        "decimal(38,10)", {}, [(unscaled(n), Decimal(f"{n}e-10")) for n in (BIG, -BIG, 12345678901234567890123456789012345678)]
+        "decimal(38,10)",
+        {},
+        [(unscaled(n), Decimal(f"{n}e-10")) for n in (BIG, -BIG, 12345678901234567890123456789012345678)],
     ),
     "decimal_padded": Case("decimal(6,2)", {}, [(encoded(b"\xff\xff\xff\xff\x9c"), Decimal("-1.00"))]),
     "decimal_named": Case("decimal(12,4)", semantic(CONNECT + "Decimal"), [(unscaled(-12345), Decimal("-1.2345"))]),
@@ -117,17 +136,20 @@ ADAPTIVE = {
         ],
     ),
     "decimal_text": Case(
-        "decimal(38,2)", semantic("decimal"), [("123456789012345678901234567890123456.78", Decimal("123456789012345678901234567890123456.78"))]
+        "decimal(38,2)",
+        semantic("decimal"),
+        [("123456789012345678901234567890123456.78", Decimal("123456789012345678901234567890123456.78"))],
     ),
     "unsigned": Case(
         "decimal(20,0)",
         {"unsigned": True},
         [(-1, Decimal(2**64 - 1)), (-(2**63), Decimal(2**63)), (2**63 - 1, Decimal(2**63 - 1)), (0, Decimal(0))],
     ),
-    "bytes": Case("binary", {}, [(encoded(b"\x00\xff\xfe"), b"\x00\xff\xfe"), ("", b""), (encoded(b"\xfb\xff"), b"\xfb\xff")]),
+    "bytes": Case(
+        "binary", {}, [(encoded(b"\x00\xff\xfe"), b"\x00\xff\xfe"), ("", b""), (encoded(b"\xfb\xff"), b"\xfb\xff")]
+    ),
     "uuid": Case("string", {}, [("0F0E0D0C-0b0a-0908-0706-050403020100", "0F0E0D0C-0b0a-0908-0706-050403020100")]),
     "json": Case("string", {}, [(NESTED, NESTED), ("null", "null"), ("", ""), (" a\tb\n ", " a\tb\n "), ('"', '"')]),
-    "text_of_a_number": Case("string", {}, [(Number("12345678901234567890.1234567890"), "12345678901234567890.1234567890")]),
     "enum": Case("string", {}, [("happy", "happy"), ("ü, 東京 😀", "ü, 東京 😀")]),
     "flag": Case("boolean", {}, [(True, True), (False, False), (1, True), (0, False)]),
     "tiny": Case("tinyint", {}, [(127, 127), (-128, -128)]),
@@ -138,7 +160,14 @@ ADAPTIVE = {
     "twice": Case(
         "double",
         {},
-        [(0.1, 0.1), (1e308, 1e308), (5e-324, 5e-324), (-0.0, -0.0), ("-Infinity", float("-inf")), (Number("1.7976931348623157E308"), 1.7976931348623157e308)],
+        [
+            (0.1, 0.1),
+            (1e308, 1e308),
+            (5e-324, 5e-324),
+            (-0.0, -0.0),
+            ("-Infinity", float("-inf")),
+            (Number("1.7976931348623157E308"), 1.7976931348623157e308),
+        ],
     ),
     "bits": Case(
         "bigint",
@@ -146,9 +175,13 @@ ADAPTIVE = {
         [(encoded(b"\x01\x02"), 0x0201), (encoded(b"\xff" * 7 + b"\x7f"), 2**63 - 1), (encoded(b"\x00"), 0)],
     ),
     "texts": Case("array<string>", {}, [(["a", None, 'q"uote', "ü"], ["a", None, 'q"uote', "ü"]), ([], [])]),
-    "numbers": Case("array<bigint>", {}, [([2**63 - 1, -(2**63), None, 2**53 + 1], [2**63 - 1, -(2**63), None, 2**53 + 1])]),
+    "numbers": Case(
+        "array<bigint>", {}, [([2**63 - 1, -(2**63), None, 2**53 + 1], [2**63 - 1, -(2**63), None, 2**53 + 1])]
+    ),
     "flags": Case("array<boolean>", {}, [([True, False], [True, False])]),
-    "amounts": Case("array<decimal(6,2)>", {}, [([unscaled(-100), None, unscaled(5)], [Decimal("-1.00"), None, Decimal("0.05")])]),
+    "amounts": Case(
+        "array<decimal(6,2)>", {}, [([unscaled(-100), None, unscaled(5)], [Decimal("-1.00"), None, Decimal("0.05")])]
+    ),
     "days": Case("array<date>", {}, [([0, -1], ["1970-01-01", "1969-12-31"])]),
     "moments": Case("array<timestamp_ntz>", {}, [([1710037800000001], ["2024-03-10 02:30:00.000001"])]),
     "moments_ms": Case(
@@ -159,28 +192,53 @@ ADAPTIVE = {
 MODES: dict[str, tuple[dict[str, Any], dict[str, Case]]] = {
     "types_adaptive": ({}, ADAPTIVE),
     "types_connect": (
-        {"time_precision_mode": "connect", "decimal_handling_mode": "double", "binary_handling_mode": "base64-url-safe"},
+        {
+            "time_precision_mode": "connect",
+            "decimal_handling_mode": "double",
+            "binary_handling_mode": "base64-url-safe",
+        },
         {
             "date": Case("date", {}, [(19844, "2024-05-01")]),
             "ntz": Case("timestamp_ntz", {}, [(1710037800123, "2024-03-10 02:30:00.123")]),
             "bytes": Case("binary", {}, [("-_-_", b"\xfb\xff\xbf"), ("-_8=", b"\xfb\xff"), ("-_8", b"\xfb\xff")]),
-            "decimal": Case("decimal(12,2)", {}, [(0.1, Decimal("0.10")), (-99999.99, Decimal("-99999.99")), (1e3, Decimal(1000))]),
+            "decimal": Case(
+                "decimal(12,2)", {}, [(0.1, Decimal("0.10")), (-99999.99, Decimal("-99999.99")), (1e3, Decimal(1000))]
+            ),
             "twice": Case("double", {}, [(0.1, 0.1), ("NaN", "NaN")]),
         },
     ),
     "types_iso": (
-        {"time_precision_mode": "isostring", "decimal_handling_mode": "string", "binary_handling_mode": "hex"},
+        {
+            "time_precision_mode": "isostring",
+            "decimal_handling_mode": "string",
+            "binary_handling_mode": "hex",
+            "bigint_unsigned_handling_mode": "precise",
+        },
         {
             "date": Case("date", {}, [("2024-05-01Z", "2024-05-01"), ("2024-05-01", "2024-05-01")]),
             "ntz": Case(
                 "timestamp_ntz",
                 {},
-                [("2024-03-10T02:30:00.123456Z", "2024-03-10 02:30:00.123456"), ("2024-03-10T02:30:00Z", "2024-03-10 02:30:00")],
+                [
+                    ("2024-03-10T02:30:00.123456Z", "2024-03-10 02:30:00.123456"),
+                    ("2024-03-10T02:30:00Z", "2024-03-10 02:30:00"),
+                ],
             ),
             "time": Case("string", semantic(DEBEZIUM + "IsoTime"), [("12:34:56.789Z", "12:34:56.789Z")]),
+            # As Debezium sends it whatever the decimal mode: Connect's Decimal of scale 0.
+            "unsigned": Case(
+                "decimal(20,0)",
+                {"unsigned": True},
+                [(unscaled(2**64 - 1), Decimal(2**64 - 1)), (unscaled(0), Decimal(0))],
+            ),
             "bytes": Case("binary", {}, [("00ffFE", b"\x00\xff\xfe"), ("", b"")]),
             "decimal": Case(
-                "decimal(38,2)", {}, [("-123456789012345678901234567890123456.78", Decimal("-123456789012345678901234567890123456.78")), ("1E+3", Decimal(1000))]
+                "decimal(38,2)",
+                {},
+                [
+                    ("-123456789012345678901234567890123456.78", Decimal("-123456789012345678901234567890123456.78")),
+                    ("1E+3", Decimal(1000)),
+                ],
             ),
         },
     ),
@@ -203,20 +261,22 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, Case]]] = {
                     (Number("9007199254740993"), Decimal(9007199254740993)),
                 ],
             ),
+            "text": Case(
+                "string",
+                semantic("decimal"),
+                [(Number("123456789012345678901234567890123456789.5"), "123456789012345678901234567890123456789.5")],
+            ),
             "amounts": Case(
                 "array<decimal(38,10)>",
                 {},
-                [([Number("12345678901234567890.1234567890"), None], [Decimal("12345678901234567890.1234567890"), None])],
+                [
+                    (
+                        [Number("12345678901234567890.1234567890"), None],
+                        [Decimal("12345678901234567890.1234567890"), None],
+                    )
+                ],
             ),
             "unsigned": Case("decimal(20,0)", {"unsigned": True}, [(2**64 - 1, Decimal(2**64 - 1))]),
-        },
-    ),
-    "types_micro": (
-        {"time_precision_mode": "microseconds", "bigint_unsigned_handling_mode": "precise"},
-        {
-            "ntz": Case("timestamp_ntz", {}, [(1710037800123456, "2024-03-10 02:30:00.123456")]),
-            # As Debezium sends it: Connect's Decimal of scale 0.
-            "unsigned": Case("decimal(20,0)", {"unsigned": True}, [(unscaled(2**64 - 1), Decimal(2**64 - 1)), (unscaled(0), Decimal(0))]),
         },
     ),
 }
@@ -225,11 +285,26 @@ SHAPES = {"types_iso": "flattened", "types_nano": "flattened"}
 # The event's own schema goes before what the source's YAML says.
 EMBEDDED: dict[str, tuple[str, Any, Any, Any]] = {
     "date": ("date", {"type": "string", "name": DEBEZIUM + "IsoDate"}, "2024-05-01Z", "2024-05-01"),
-    "ntz": ("timestamp_ntz", {"type": "int64", "name": DEBEZIUM + "NanoTimestamp"}, 1710037800123456000, "2024-03-10 02:30:00.123456"),
-    "instant": ("timestamp", {"type": "int64", "name": DEBEZIUM + "Timestamp"}, 1710037800123, "2024-03-10 02:30:00.123"),
+    "ntz": (
+        "timestamp_ntz",
+        {"type": "int64", "name": DEBEZIUM + "NanoTimestamp"},
+        1710037800123456000,
+        "2024-03-10 02:30:00.123456",
+    ),
+    "instant": (
+        "timestamp",
+        {"type": "int64", "name": DEBEZIUM + "Timestamp"},
+        1710037800123,
+        "2024-03-10 02:30:00.123",
+    ),
     "decimal": (
         "decimal(12,4)",
-        {"type": "bytes", "name": CONNECT + "Decimal", "version": 1, "parameters": {"scale": "3", "connect.decimal.precision": "9"}},
+        {
+            "type": "bytes",
+            "name": CONNECT + "Decimal",
+            "version": 1,
+            "parameters": {"scale": "3", "connect.decimal.precision": "9"},
+        },
         unscaled(-1234),
         Decimal("-1.2340"),
     ),
@@ -240,7 +315,12 @@ EMBEDDED: dict[str, tuple[str, Any, Any, Any]] = {
         Decimal("1.5000"),
     ),
     "uuid": ("string", {"type": "string", "name": "io.debezium.data.Uuid"}, "0f0e", "0f0e"),
-    "mood": ("string", {"type": "string", "name": "io.debezium.data.Enum", "parameters": {"allowed": "sad,ok"}}, "ok", "ok"),
+    "mood": (
+        "string",
+        {"type": "string", "name": "io.debezium.data.Enum", "parameters": {"allowed": "sad,ok"}},
+        "ok",
+        "ok",
+    ),
     "days": (
         "array<date>",
         {"type": "array", "items": {"type": "int32", "name": DEBEZIUM + "Date", "version": 1}},
@@ -305,9 +385,8 @@ def shown(value: Any) -> str:
 
 @pytest.mark.parametrize(("mode", "column"), IDS)
 def test_value_is_exact(project: Project, mode: str, column: str) -> None:
-    rows = {row["id"]: row for row in project.log(mode)}
-    if not rows or any(row["_cdc_reject_detail"] and column in row["_cdc_reject_detail"].split(", ") for row in project.log(mode)):
-        pytest.fail(f"rejected: {[row['_cdc_reject_detail'] for row in project.log(mode)]}")
+    misfits = {row["_cdc_reject_detail"] for row in project.log(mode)}
+    assert not any(column in (detail or "").split(", ") for detail in misfits), misfits
     expected = [value for _, value in MODES[mode][1][column].values]
     assert found(project.log(mode), column, len(expected)) == [shown(value) for value in expected]
 
@@ -315,7 +394,7 @@ def test_value_is_exact(project: Project, mode: str, column: str) -> None:
 @pytest.mark.parametrize("column", EMBEDDED)
 def test_schema_in_the_event_decides(project: Project, column: str) -> None:
     (row,) = project.log("types_embedded")
-    assert row["_cdc_reject_detail"] is None
+    assert column not in (row["_cdc_reject_detail"] or "").split(", ")
     assert shown(row[column]) == shown(EMBEDDED[column][3])
 
 
@@ -324,20 +403,16 @@ def test_no_good_value_is_rejected(project: Project, mode: str) -> None:
     assert {row["_cdc_reject_detail"] for row in project.log(mode)} == {None}
 
 
-@pytest.fixture(scope="module", params=["kolkata", "new_york"])
-def elsewhere(request: pytest.FixtureRequest, project: Project) -> tuple[dict[str, list[dict[str, Any]]], Outcome, str]:
-    """The logs as they were built in UTC, and what building them anew in another time zone gave."""
-    before = {feed.name: project.log(feed.name) for feed in FEEDS}
-    models = [feed.nodes["log"] for feed in FEEDS if request.param == "kolkata" or feed.name == "types_adaptive"]
-    outcome = project.dbt("run", "--full-refresh", "--target", request.param, "--select", *models)
-    return before, outcome, request.param
-
-
-def test_session_time_zone_shifts_nothing(
-    project: Project, elsewhere: tuple[dict[str, list[dict[str, Any]]], Outcome, str]
-) -> None:
-    before, outcome, _ = elsewhere
+@pytest.mark.parametrize("target", ["new_york", pytest.param("kolkata", marks=pytest.mark.slow)])
+def test_session_time_zone_shifts_nothing(project: Project, target: str) -> None:
+    """The logs are built anew in another session time zone."""
+    feeds = ["types_adaptive", "types_iso"]
+    before = {feed: shown_rows(project.log(feed)) for feed in feeds}
+    models = [project.feeds[feed].nodes["log"] for feed in feeds]
+    outcome = project.dbt("run", "--full-refresh", "--target", target, "--select", *models)
     assert (outcome.failed, outcome.error) == (set(), "")
-    for name, rows in before.items():
-        batchless = [{key: shown(value) for key, value in row.items() if key != "_cdc_batch"} for row in project.log(name)]
-        assert batchless == [{key: shown(value) for key, value in row.items() if key != "_cdc_batch"} for row in rows]
+    assert {feed: shown_rows(project.log(feed)) for feed in feeds} == before
+
+
+def shown_rows(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+    return [{name: shown(value) for name, value in row.items() if name != "_cdc_batch"} for row in rows]

@@ -204,6 +204,8 @@ class Renderer:
         for text, rows in self.answers.items():
             if text in folded:
                 return [_Row(row) for row in rows]
+        if re.fullmatch(r"set alluvium\.newest_batch\.\S+", folded):
+            return []  # a setting that no earlier step of the run has left
         raise AssertionError(f"this query was not expected: {folded}")
 
 

@@ -241,16 +241,26 @@ def test_record_files_brings_the_ledger_level(
         "select max(_cdc_batch)": [{"batch": in_log}],
         "insert into": [],
         "delete from": [],
+        "set alluvium.newest_batch.": [],
     }
     assert macros.render("record_files", LOG) == in_log
-    assert len(macros.queries) == (2 if statement is None else 3)
+    assert len(macros.queries) == (3 if statement is None else 4)
+    assert macros.queries[-1] == f"set {macros.render('newest_batch_setting', LOG)} = {in_log}"
     assert statement is None or macros.queries[2].startswith(statement)
 
 
 def test_newest_batches(macros: Renderer) -> None:
-    macros.answers = {"select max(batch)": [{"batch": None}], "select max(_cdc_batch)": [{"batch": 4}]}
+    setting = "set " + macros.render("newest_batch_setting", LOG)
+    macros.answers = {
+        "select max(batch)": [{"batch": None}],
+        "select max(_cdc_batch)": [{"batch": 4}],
+        setting: [{"value": "<undefined>"}],
+    }
     assert macros.render("newest_ledger_batch", LOG) == 0
+    assert macros.render("newest_log_batch", LOG) == 4
     assert macros.render("newest_batch", LOG) == 4
+    known = Renderer(answers={setting: [{"value": "7"}]})
+    assert known.render("newest_batch", LOG) == 7
     macros.execute = False
     assert macros.render("newest_batch", LOG) == 0
 
@@ -275,8 +285,9 @@ def test_record_applied_files(macros: Renderer) -> None:
         "select max(batch)": [{"batch": 1}],
         "select max(_cdc_batch)": [{"batch": 2}],
         "insert into": [],
+        "set alluvium.newest_batch.": [],
     }
-    assert macros.does("record_applied_files")[-1].startswith(f"insert into {LEDGER}")
+    assert macros.does("record_applied_files")[-2].startswith(f"insert into {LEDGER}")
     unchanged = Renderer(answers={"set alluvium.new_files.silver.stg_shop__orders": [{"value": "0"}]})
     assert len(unchanged.does("record_applied_files")) == 1
     assert Renderer(execute=False).does("record_applied_files") == []

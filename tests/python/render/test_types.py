@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -63,7 +64,8 @@ def test_decode_date(macros: Renderer) -> None:
         "case coalesce(semantic_types['d'], 'org.apache.kafka.connect.data.Date')"
         " when 'io.debezium.time.Date' then date_add(date '1970-01-01', try_cast(x as int))"
         " when 'org.apache.kafka.connect.data.Date' then date_add(date '1970-01-01', try_cast(x as int))"
-        " when 'io.debezium.time.IsoDate' then try_cast(x as date) end"
+        " when 'io.debezium.time.IsoDate'"
+        " then if(x rlike '^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}Z?$', try_cast(rtrim('Z', x) as date), null) end"
     )
 
 
@@ -76,8 +78,25 @@ def test_decode_timestamp_ntz_knows_no_time_zone(macros: Renderer) -> None:
 
 def test_decode_timestamp_wants_a_zone(macros: Renderer) -> None:
     sql = macros.sql("decode_timestamp", column("t", "timestamp"), feed(), "x")
-    assert "then if(x rlike 'T.*(Z|[+-][0-9]{2}:?[0-9]{2})$', try_cast(x as timestamp), null)" in sql
+    pattern = macros.render("iso_timestamp_pattern")
+    assert f"then if(x rlike '{pattern}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})$', try_cast(x as timestamp), null)" in sql
     assert_expression_parses(sql)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("2024-05-01T12:30:00", True),
+        ("-0043-03-15T12:00", True),
+        ("2024-05-01T12:30:00.123456000", True),
+        ("2024-05-01T12:30:00.123456001", False),
+        ("2024", False),
+        ("T12:30", False),
+        ("2024-05-01", False),
+    ],
+)
+def test_iso_timestamp_pattern(macros: Renderer, text: str, whole: bool) -> None:
+    assert bool(re.fullmatch(macros.render("iso_timestamp_pattern"), text)) is whole
 
 
 @pytest.mark.parametrize("kind", ["Timestamp", "Time"])
@@ -185,7 +204,8 @@ def test_number_text_of_unsigned_integers(macros: Renderer) -> None:
     unsigned = column("u", "decimal(20,0)", unsigned=True)
     wrapped = macros.sql("number_text", unsigned, feed(), "x")
     assert wrapped == "if(x like '-%', cast(try_cast(x as decimal(20, 0)) + 18446744073709551616 as string), x)"
-    assert macros.sql("number_text", unsigned, feed(bigint_unsigned_handling_mode="precise"), "x") == "x"
+    precise = macros.sql("number_text", unsigned, feed(bigint_unsigned_handling_mode="precise"), "x")
+    assert "coalesce(semantic_types['u'], 'org.apache.kafka.connect.data.Decimal:0')" in precise
 
 
 def test_unscaled_value(macros: Renderer) -> None:
@@ -228,7 +248,9 @@ def test_decimal_semantic_type(macros: Renderer) -> None:
         {"decimal_format": "numeric"},
     ):
         assert macros.render("decimal_semantic_type", declared, feed(**options)) == "decimal"
-    assert macros.render("decimal_semantic_type", column("a", "decimal(20,0)", unsigned=True), feed()) == "decimal"
+    unsigned = column("a", "decimal(20,0)", unsigned=True)
+    for options in ({}, {"decimal_handling_mode": "string"}):
+        assert macros.render("decimal_semantic_type", unsigned, feed(**options)) == "org.apache.kafka.connect.data.Decimal:0"
 
 
 def test_declared_semantic_type(macros: Renderer) -> None:

@@ -1,0 +1,120 @@
+"""The examples of the guide, typed in as it says: the quick start is built, and every query on its pages runs."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from .guide import GUIDE, REPOSITORY, blocks, table_after, text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUICK_START = GUIDE / "quick-start-own-files.md"
+QUARANTINE = GUIDE / "quarantine.md"
+TOPIC = "crm.public.customers"
+
+pytestmark = pytest.mark.slow
+
+
+def write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def build(project: Path) -> None:
+    from dbt.cli.main import dbtRunner
+
+    outcome: Any = dbtRunner().invoke(
+        ["--quiet", "build", "--project-dir", str(project), "--profiles-dir", str(project)]
+    )
+    assert outcome.exception is None, outcome.exception
+    assert outcome.success, [result.message for result in outcome.result if result.status in ("error", "fail")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    """The project of the quick start, its models and its file taken from the page; built once."""
+    root = tmp_path_factory.mktemp("guide")
+    shutil.copytree(REPOSITORY / "macros", root / "macros")
+    shutil.copytree(REPOSITORY / "tests" / "generic", root / "tests" / "generic")
+    shutil.copyfile(REPOSITORY / "profiles.yml", root / "profiles.yml")
+    settings: dict[str, Any] = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
+    for paths in [key for key in settings if key.endswith("-paths")]:
+        del settings[paths]
+    settings |= {"model-paths": ["models"], "macro-paths": ["macros"], "test-paths": ["tests"]}
+    del settings["models"]["alluvium"]["gold"]
+    write(root / "dbt_project.yml", yaml.safe_dump(settings).encode())
+    for block in [*blocks(QUICK_START, "yaml"), *blocks(QUICK_START, "sql")]:
+        if "file" in block.attributes:
+            write(root / block.attributes["file"], block.body.encode())
+    (file,) = blocks(QUICK_START, "json")
+    write(landing() / file.attributes["file"], file.body.encode())
+    build(root)
+    return root
+
+
+def landing() -> Path:
+    return Path(os.environ["ALLUVIUM_LANDING"]) / "crm" / TOPIC
+
+
+@pytest.fixture(scope="module")
+def results(project: Path, spark: SparkSession) -> list[tuple[list[str], list[dict[str, str]], list[list[str]]]]:
+    """Columns and rows of each query of the quick start that shows its result, and the result as shown."""
+    found = []
+    for block in blocks(QUICK_START, "sql"):
+        table = table_after(block)
+        if table is not None:
+            frame = spark.sql(block.body)
+            answer = frame.selectExpr(*(f"cast(`{name}` as string) as `{name}`" for name in frame.columns)).collect()
+            found.append((frame.columns, [row.asDict() for row in answer], table))
+    return found
+
+
+def test_quick_start_gives_what_it_shows(
+    results: list[tuple[list[str], list[dict[str, str]], list[list[str]]]],
+) -> None:
+    assert len(results) == 2
+    for columns, answer, (heading, *shown) in results:
+        assert columns == heading
+        assert [list(row.values()) for row in answer] == shown
+
+
+@pytest.fixture(scope="module")
+def quarantined(project: Path, results: object, spark: SparkSession) -> list[tuple[str, str | None]]:
+    """Reason and detail of each example line of the page on quarantine, and of a torn file and Latin-1."""
+    examples = [block for block in blocks(QUARANTINE, "json") if "reason" in block.attributes]
+    content = "".join(block.body for block in examples).encode()
+    latin = '{"before":null,"after":{"id":3,"name":"M\u00fcller"},"source":{"lsn":300},"op":"c"}\n'.encode("latin-1")
+    write(landing() / f"partition=0/{TOPIC}+0+0000000004.json", content + latin)
+    lines = b"".join(blocks(QUICK_START, "json")[0].body.encode() for _ in range(50))
+    write(landing() / f"partition=0/{TOPIC}+0+0000000020.json.gz", gzip.compress(lines, mtime=0)[:-20])
+    build(project)
+    found = spark.sql("select * from silver.qrn_crm__customers order by _cdc_file_offset, _cdc_line").collect()
+    return [(row["_cdc_reject_reason"], row["_cdc_reject_detail"]) for row in found]
+
+
+def test_each_example_is_rejected_for_the_reason_of_its_section(quarantined: list[tuple[str, str | None]]) -> None:
+    examples = [block.attributes for block in blocks(QUARANTINE, "json") if "reason" in block.attributes]
+    expected = [(example["reason"], example.get("detail")) for example in examples]
+    *lines, latin, torn = quarantined
+    assert lines == expected
+    assert latin[0] == "invalid_utf8"
+    assert torn[0] == "unreadable_file"
+    assert (torn[1] or "").startswith("truncated")
+
+
+def test_every_query_of_the_guide_runs(quarantined: object, spark: SparkSession) -> None:
+    queries = [
+        block for page in sorted(GUIDE.glob("*.md")) for block in blocks(page, "sql") if "file" not in block.attributes
+    ]
+    assert len(queries) > 8
+    for block in queries:
+        assert spark.sql(block.body).columns, f"{block.page.name}: {text(block.page)}"
+        spark.sql(block.body).collect()

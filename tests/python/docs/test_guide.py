@@ -1,0 +1,181 @@
+"""The guide describes everything that a user can write or meet, and nothing that is not there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from .guide import GUIDE, REPOSITORY, blocks, code_words, pages, prose, section, tables, text
+
+MACROS = REPOSITORY / "macros"
+META_CDC, QUARANTINE, TABLES = (GUIDE / f"{name}.md" for name in ("meta-cdc", "quarantine", "tables"))
+# Options that go to `meta.cdc` of a model, not of a source.
+MODEL_OPTIONS = {"merge_guard", "delete_policy"}
+
+
+def macro_text(name: str) -> str:
+    for path in MACROS.rglob("*.sql"):
+        match = re.search(r"{%-? macro " + name + r"\(.*?endmacro -?%}", path.read_text(encoding="utf-8"), re.DOTALL)
+        if match:
+            return match[0]
+    raise AssertionError(f"no macro {name}")
+
+
+def returned(name: str) -> Any:
+    """The literal that a macro returns."""
+    match = re.search(r"return\(([\[{].*[\]}])\)", macro_text(name), re.DOTALL)
+    assert match is not None
+    literal = re.sub(r"\bnone\b", "None", match[1])
+    return ast.literal_eval(re.sub(r"\bfalse\b", "False", re.sub(r"\btrue\b", "True", literal)))
+
+
+def rows(page: Path, heading: str) -> list[list[str]]:
+    (table, *_) = tables(section(page, heading))
+    return table[1:]
+
+
+def shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def reason_codes() -> set[str]:
+    return set(re.findall(r"then (?:concat\()?'([a-z0-9_]+)(?=[:'])", macro_text("reject_reason")))
+
+
+def test_every_option_is_described_with_its_default_and_allowed_values() -> None:
+    described = {
+        code_words(option)[0]: (allowed, default)
+        for option, allowed, default, _ in rows(META_CDC, "Options of a source or table")
+    }
+    defaults, allowed = returned("feed_defaults"), returned("feed_allowed_values")
+    assert described.keys() == defaults.keys()
+    for option, default in defaults.items():
+        if default is None:
+            assert described[option][1] == "none, has to be given"
+        else:
+            assert code_words(described[option][1]) == [shown(default)], option
+        if option in allowed:
+            assert code_words(described[option][0]) == [shown(value) for value in allowed[option]], option
+
+
+def test_every_option_of_a_column_is_described() -> None:
+    match = re.search(r"option in cdc if option not in (\[.*?\])", macro_text("feed_columns"))
+    assert match is not None
+    described = [code_words(option)[0] for option, *_ in rows(META_CDC, "Options of a column")]
+    assert sorted(described) == sorted(ast.literal_eval(match[1]))
+
+
+def test_every_semantic_type_is_described_and_no_other() -> None:
+    described = {
+        word
+        for _, semantic_type, *_ in rows(META_CDC, "What comes out: `data_type` and semantic type")
+        for word in code_words(semantic_type)
+        if "." in word or word == "decimal"
+    }
+    assert described == set(returned("semantic_types"))
+
+
+def test_every_reason_code_has_a_section_and_no_other() -> None:
+    assert set(re.findall(r"^## `(\w+)`$", text(QUARANTINE), re.MULTILINE)) == reason_codes()
+    for code in reason_codes():
+        body = section(QUARANTINE, f"`{code}`")
+        assert "\nReason: " in body, code
+        assert "\nRemedy: " in body, code
+
+
+def test_reason_codes_stand_in_the_order_in_which_they_are_given() -> None:
+    given = dict.fromkeys(re.findall(r"then (?:concat\()?'([a-z0-9_]+)(?=[:'])", macro_text("reject_reason")))
+    decided = [code for code in given if code != "invalid_utf8"]
+    assert [
+        code for code in re.findall(r"^## `(\w+)`$", text(QUARANTINE), re.MULTILINE) if code != "invalid_utf8"
+    ] == decided
+
+
+def test_every_reader_error_is_described() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "spark_udfs").glob("*.py"))
+    for code, *_ in rows(QUARANTINE, "`unreadable_file`"):
+        assert code_words(code)[0] in sources
+    codes = re.findall(
+        r"^\| `(\w+)` \| [^|]+ \| (?:given|none)",
+        (REPOSITORY / "spark_udfs/README.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    described = {code_words(code)[0] for (code, *_) in rows(QUARANTINE, "`unreadable_file`")}
+    assert described == set(codes) - {"invalid_utf8"}
+
+
+def test_every_column_of_the_change_log_is_described_and_no_other() -> None:
+    real = set(re.findall(r"as (_cdc_\w+)", macro_text("change_log_columns")))
+    described = {word for (names, *_) in rows(TABLES, "Change log") for word in code_words(names)}
+    assert described == real
+
+
+def test_every_column_of_the_state_is_described_and_no_other() -> None:
+    lineage = set(returned("state_lineage_columns"))
+    real = lineage | set(
+        re.findall(r"\b(_is_deleted|_deleted_at|_cdc_image_position)\b", macro_text("default__apply_deletes"))
+    )
+    described = {word for (names, *_) in rows(TABLES, "State and living rows") for word in code_words(names)}
+    assert described == real
+
+
+def test_every_column_of_the_ledger_is_described_and_no_other() -> None:
+    real = re.findall(r"^ {8}(\w+) (?:string|bigint|timestamp)", macro_text("create_file_ledger_sql"), re.MULTILINE)
+    described = [word for (names, *_) in rows(TABLES, "Ledger") for word in code_words(names)]
+    assert described == real
+
+
+def test_every_kind_is_described() -> None:
+    kinds = set(re.findall(r"then '(\w+)'", macro_text("record_kind") + macro_text("recognise_envelope")))
+    kinds |= set(re.findall(r"then '(\w+)'\"", macro_text("recognise_envelope")))
+    (cell,) = [cells[2] for cells in rows(TABLES, "Change log") if cells[0] == "`_cdc_kind`"]
+    assert set(code_words(cell)) == kinds
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_page_names_no_column_macro_or_variable_that_is_not_there(page: Path) -> None:
+    macros = "".join(
+        path.read_text(encoding="utf-8")
+        for path in [*MACROS.rglob("*.sql"), *(REPOSITORY / "tests/generic").glob("*.sql")]
+    )
+    python = "".join(
+        path.read_text(encoding="utf-8") for path in [*REPOSITORY.glob("*/*.py"), REPOSITORY / "profiles.yml"]
+    )
+    for name in set(re.findall(r"\b_(?:cdc|is|deleted)_\w+", text(page))):
+        assert name in macros, name
+    for name in set(re.findall(r"\balluvium\.(\w+)\(", text(page))):
+        assert f"macro {name}(" in macros, name
+    for name in set(re.findall(r"\bALLUVIUM_[A-Z]+", text(page))):
+        assert name in python, name
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)", prose(page)):
+        assert (page.parent / link).exists(), link
+
+
+def options(document: Any) -> Iterator[str]:
+    """Every name below a ``cdc:``."""
+    if isinstance(document, dict):
+        for name, value in document.items():
+            if name == "cdc":
+                yield from value
+            else:
+                yield from options(value)
+    elif isinstance(document, list):
+        for item in document:
+            yield from options(item)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_yaml_has_options_that_exist(page: Path) -> None:
+    known = set(returned("feed_defaults")) | {"semantic_type", "nullable", "default", "unsigned"} | MODEL_OPTIONS
+    for block in blocks(page, "yaml"):
+        assert set(options(yaml.safe_load(block.body))) <= known
