@@ -6,7 +6,7 @@ BIN := .venv/bin
 RUN_STAMP := .venv/.alluvium-run
 DEV_STAMP := .venv/.alluvium-dev
 INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock
-LINTED := alluvium dbt_alluvium spark_udfs scripts tests/python
+LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
 # The samples and the tests are small: compiling them well costs more than running them.
 demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1

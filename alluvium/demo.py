@@ -171,11 +171,12 @@ def entities(spark: SparkSession) -> list[Entity]:
         order by change_log
     """).collect():
         suffix = row.change_log.split(".")[-1].removeprefix("stg_")
-        entity = Entity(
-            suffix.replace("__", "."), row.files, row.lines, row.events, row.rejected, row.control
-        )
+        entity = Entity(suffix.replace("__", "."), row.files, row.lines, row.events, row.rejected, row.control)
         state = spark.sql(
-            f"select count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted from silver.slv_{suffix}_state"
+            f"""
+            select count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted
+            from silver.slv_{suffix}_state
+        """
         ).collect()[0]
         entity.rows, entity.deleted = state.living, state.deleted
         found[entity.name] = entity
@@ -194,9 +195,7 @@ def show_entities(console: Console, now: list[Entity], before: dict[str, Entity]
             for name in ("files", "lines", "events", "control", "rejected", "rows", "deleted")
         ]
         suffix = entity.name.replace(".", "__")
-        seconds = sum(
-            build.model_seconds.get(model, 0.0) for model in (f"stg_{suffix}", f"slv_{suffix}_state")
-        )
+        seconds = sum(build.model_seconds.get(model, 0.0) for model in (f"stg_{suffix}", f"slv_{suffix}_state"))
         table.add_row(entity.name, *figures, f"{seconds:.1f}")
     console.print(table)
 
@@ -247,7 +246,9 @@ def main(arguments: list[str]) -> int:
     started = time.monotonic()
     before = last_figures()
     landed = land(everything=arguments == ["changes"])
-    console.print(f"Landed {landed} new files in {landing_directory()}." if landed else "No file landed since the last run.")
+    console.print(
+        f"Landed {landed} new files in {landing_directory()}." if landed else "No file landed since the last run."
+    )
 
     from pyspark.sql import SparkSession
 

@@ -90,7 +90,7 @@
 
 {# A setting of the session, named after the run: a session may outlive it. #}
 {% macro newest_batch_setting(change_log) %}
-    {{ return("alluvium.newest_batch." ~ invocation_id ~ "." ~ change_log.schema ~ "." ~ change_log.identifier) }}
+    {{ return("alluvium.newest_batch." ~ (invocation_id | replace("-", "")) ~ "." ~ change_log.schema ~ "." ~ change_log.identifier) }}
 {% endmacro %}
 
 

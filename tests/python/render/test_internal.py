@@ -129,7 +129,7 @@ def test_normal_type(macros: Renderer, declared: str, normal: str) -> None:
 def test_a_flattened_feed_needs_a_prefix() -> None:
     refused = shop(cdc={"shape": "flattened", "add_fields_prefix": ""})
     assert refused.refusal("feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
-        "meta.cdc.add_fields_prefix is \"\"; allowed: a text such as `__`."
+        'meta.cdc.add_fields_prefix is ""; allowed: a text such as `__`.'
     )
 
 

@@ -250,7 +250,10 @@ def test_decimal_semantic_type(macros: Renderer) -> None:
         assert macros.render("decimal_semantic_type", declared, feed(**options)) == "decimal"
     unsigned = column("a", "decimal(20,0)", unsigned=True)
     for options in ({}, {"decimal_handling_mode": "string"}):
-        assert macros.render("decimal_semantic_type", unsigned, feed(**options)) == "org.apache.kafka.connect.data.Decimal:0"
+        assert (
+            macros.render("decimal_semantic_type", unsigned, feed(**options))
+            == "org.apache.kafka.connect.data.Decimal:0"
+        )
 
 
 def test_declared_semantic_type(macros: Renderer) -> None:

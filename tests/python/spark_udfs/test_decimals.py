@@ -33,7 +33,8 @@ def test_text_is_exact(unscaled: int, scale: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("unscaled", "scale"), [(None, 1), ("AQ==", None), ("*", 0), ("19.99", 2), ("", 0), ("AQ==", 20_001), ("AQ==", -20_001)]
+    ("unscaled", "scale"),
+    [(None, 1), ("AQ==", None), ("*", 0), ("19.99", 2), ("", 0), ("AQ==", 20_001), ("AQ==", -20_001)],
 )
 def test_what_is_no_decimal_is_null(unscaled: str | None, scale: int | None) -> None:
     """The caller tells a misfit from a NULL by it; nothing is raised."""

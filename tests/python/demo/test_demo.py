@@ -1,0 +1,107 @@
+"""The demo and the commands of the README, run on the repository's own project and samples."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from alluvium import demo
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+TABLES = ("customers", "orders", "order_items", "products")
+
+
+def oracle_rows(checkpoint: str) -> dict[str, int]:
+    """Rows of each table of the shop at a checkpoint of its capture."""
+    checkpoints = json.loads((demo.CORPUS / "oracle" / "checkpoints.json").read_text(encoding="utf-8"))
+    rows = next(entry["rows"] for entry in checkpoints if entry["checkpoint"] == checkpoint)
+    return {table: rows[table] for table in TABLES}
+
+
+def living_rows(spark: SparkSession) -> dict[str, int]:
+    """Rows of each current table of the shop."""
+    return {table: spark.table(f"silver.slv_shop__{table}").count() for table in TABLES}
+
+
+@pytest.fixture(scope="module")
+def shown(spark: SparkSession) -> dict[str, str]:
+    """What `make demo`, a second `make demo` and `make demo-changes` print, and what the tables held after each."""
+    printed: dict[str, str] = {}
+    patch = pytest.MonkeyPatch()
+    for step, arguments in (("first", []), ("second", []), ("changes", ["changes"])):
+        console = Console(file=io.StringIO(), width=120)
+        patch.setattr(demo, "Console", lambda console=console: console)
+        assert demo.main(arguments) == 0, console.file.getvalue()  # type: ignore[attr-defined]
+        printed[step] = console.file.getvalue()  # type: ignore[attr-defined]
+        printed[f"{step} rows"] = json.dumps(living_rows(spark))
+    patch.undo()
+    return printed
+
+
+def test_first_demo_equals_the_oracle_at_its_checkpoint(shown: dict[str, str]) -> None:
+    assert json.loads(shown["first rows"]) == oracle_rows(demo.FIRST_CHECKPOINT)
+
+
+def test_first_demo_shows_files_lines_and_results(shown: dict[str, str]) -> None:
+    assert re.search(r"shop\.orders: \d+ new files, \d+ bytes", shown["first"])
+    assert re.search(r"shop\.orders +6 +240 +225 +15 +0 +113 +15 ", shown["first"])
+    assert "gold.agg_sales_by_region" in shown["first"]
+    assert re.search(r"\d+ tests passed\.", shown["first"])
+    assert shown["first"].count("make demo-changes") == 1
+
+
+def test_second_demo_says_that_there_is_nothing_new(shown: dict[str, str]) -> None:
+    assert "No file landed since the last run." in shown["second"]
+    assert "shop.orders: no new files" in shown["second"]
+    assert "Nothing new: every file is applied." in shown["second"]
+    assert shown["second rows"] == shown["first rows"]
+
+
+def test_changes_equal_the_oracle_at_the_end_and_are_shown(shown: dict[str, str]) -> None:
+    assert json.loads(shown["changes rows"]) == oracle_rows("04-final")
+    assert re.search(r"shop\.orders +15 \(\+9\)", shown["changes"])
+
+
+def test_marts_add_up(spark: SparkSession, shown: dict[str, str]) -> None:
+    assert shown
+    (row,) = spark.sql("""
+        select
+            (select sum(item_count) from gold.agg_sales_by_region) as in_marts,
+            (select count(*) from silver.slv_shop__order_items) as in_silver,
+            (select sum(artwork_count) from gold.agg_artworks_by_classification) as artworks
+    """).collect()
+    assert (row.in_marts, row.artworks) == (row.in_silver, 900)
+
+
+def readme_commands() -> list[str]:
+    """Every line of the shell blocks of the README."""
+    blocks = re.findall(r"```shell\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line]
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_readme_command_works(command: str, shown: dict[str, str]) -> None:
+    assert shown
+    program, *arguments = shlex.split(command)
+    if program == "make":
+        assert (
+            subprocess.run(["make", "-n", *arguments], cwd=REPOSITORY, capture_output=True, check=False).returncode == 0
+        )
+        return
+    assert program == ".venv/bin/dbt"
+    from dbt.cli.main import dbtRunner
+
+    directories = ["--project-dir", str(REPOSITORY), "--profiles-dir", str(REPOSITORY)]
+    result = dbtRunner().invoke(["--quiet", *arguments, *directories])
+    assert result.success, result.exception
