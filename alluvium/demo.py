@@ -99,7 +99,7 @@ def landed_by(file: Path, checkpoint: str) -> bool:
     checkpoints = json.loads((CORPUS / "oracle" / "checkpoints.json").read_text())
     ends = next(entry["end_offsets"] for entry in checkpoints if entry["checkpoint"] == checkpoint)
     topic, partition, offset = _named(file)
-    return int(offset) < ends.get(f"{topic}:{partition}", 0)
+    return int(offset) < int(ends.get(f"{topic}:{partition}", 0))
 
 
 def _named(file: Path) -> tuple[str, str, str]:

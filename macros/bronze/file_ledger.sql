@@ -37,8 +37,10 @@
 
 
 {#
-    Brings the ledger level with a change log, and returns the number of the log's newest batch. Costs two metadata
+    Brings the ledger level with a change log, and returns the newest batch that either had. Costs two metadata
     queries when they are level. Called when a change log compiles for a run, and after it was written.
+    Batches of a restored log go on counting where the ledger was: a state that has applied batch 2 would pass over
+    another batch 2.
 #}
 {% macro record_files(change_log) %}
     {%- set ledger = alluvium.file_ledger() -%}
@@ -52,7 +54,7 @@
         {%- do run_query(alluvium.record_files_sql(ledger, change_log, ledger_batch)) -%}
     {%- endif -%}
     {%- do run_query("set " ~ alluvium.newest_batch_setting(change_log) ~ " = " ~ log_batch) -%}
-    {{ return(log_batch) }}
+    {{ return([log_batch, ledger_batch] | max) }}
 {% endmacro %}
 
 

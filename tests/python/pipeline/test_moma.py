@@ -31,7 +31,8 @@ def files(entity: str) -> list[Path]:
 
 def records(content: bytes) -> list[dict[str, Any]]:
     """The row images of one file as fastavro reads them: a reader that shares no code with the pipeline's decoder."""
-    return [record.get("after", record) for record in fastavro.reader(io.BytesIO(content))]
+    read: list[Any] = list(fastavro.reader(io.BytesIO(content)))
+    return [record.get("after", record) for record in read]
 
 
 def columns(entity: str) -> dict[str, str]:
