@@ -53,6 +53,9 @@
     {%- for option, allowed in alluvium.feed_allowed_values().items() -%}
         {% do alluvium.require_one_of(subject, "meta.cdc." ~ option, feed[option], allowed) %}
     {%- endfor -%}
+    {%- for option in feed.quarantine -%}
+        {% do alluvium.require_one_of(subject, "meta.cdc.quarantine option", option, ["fail_above"]) %}
+    {%- endfor -%}
     {%- do feed.update({
         "name": node.source_name ~ "." ~ node.name,
         "format": alluvium.external_format(subject, node.external),

@@ -121,6 +121,10 @@
     {%- if ledger_batch -%}
         {%- do run_query("delete from " ~ alluvium.file_ledger() ~ " where change_log = '" ~ change_log.render() ~ "'") -%}
     {%- endif -%}
+    {#- The log that is replaced may hold a batch that the ledger does not know: after a kill, or a lost ledger. -#}
+    {%- if "_cdc_batch" in adapter.get_columns_in_relation(change_log) | map(attribute="name") -%}
+        {{ return([ledger_batch, alluvium.newest_log_batch(change_log)] | max) }}
+    {%- endif -%}
     {{ return(ledger_batch) }}
 {% endmacro %}
 

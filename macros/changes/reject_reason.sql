@@ -90,6 +90,9 @@
     {%- set misfit = "row_image[" ~ alluvium.string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null" -%}
     {%- if column.data_type.startswith("decimal") -%}
         {%- set misfit = misfit ~ " or " ~ alluvium.is_rounded(column, text, value) -%}
+    {%- elif column.data_type in ["float", "double"] -%}
+        {#- A number that is too large becomes infinity; an infinity of the source says so. -#}
+        {%- set misfit = misfit ~ " or (abs(" ~ value ~ ") = cast('Infinity' as " ~ column.data_type ~ ") and " ~ text ~ " not like '%Inf%')" -%}
     {%- elif column.data_type.startswith("array") -%}
         {%- set misfit = misfit ~ " or size(filter(from_json(" ~ text ~ ", 'array<string>'), element -> element is not null))"
             ~ " <> size(filter(" ~ value ~ ", element -> element is not null))" -%}

@@ -126,6 +126,13 @@ def test_normal_type(macros: Renderer, declared: str, normal: str) -> None:
     assert macros.render("normal_type", declared) == normal
 
 
+def test_a_threshold_that_nothing_reads_is_refused() -> None:
+    refused = shop(cdc={"quarantine": {"warn_above": 1}})
+    assert refused.refusal("feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
+        'meta.cdc.quarantine option is "warn_above"; allowed: fail_above.'
+    )
+
+
 def test_a_flattened_feed_needs_a_prefix() -> None:
     refused = shop(cdc={"shape": "flattened", "add_fields_prefix": ""})
     assert refused.refusal("feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
