@@ -20,7 +20,12 @@ def append_twice(spark: SparkSession, log: str, condition: str) -> list[str]:
     spark.sql(f"drop table if exists {log}")
     spark.sql(f"""
         create table {log} using delta as
-        select 'a' as _cdc_file_path, cast(1 as bigint) as _cdc_file_length, cast(1 as bigint) as _cdc_batch, id from range(1)
+        select
+            'a' as _cdc_file_path,
+            cast(1 as bigint) as _cdc_file_length,
+            cast(1 as bigint) as _cdc_batch,
+            id
+        from range(1)
     """)
     errors: list[str] = []
     together = Barrier(2)

@@ -37,6 +37,12 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "wrong_semantic_type": ({"id": ("int", {"semantic_type": "io.debezium.time.Datum"})}, {}),
     "wrong_column_option": ({"id": ("int", {"nulable": True})}, {}),
     "no_data_type": ({"id": ""}, {}),
+    # Spark would hand these over as doubles.
+    "numbers_in_an_array": (COLUMNS | {"amounts": "array<decimal(6,2)>"}, {"cdc": {"decimal_format": "numeric"}}),
+    "numbers_as_text": (
+        COLUMNS | {"amount": ("string", {"semantic_type": "decimal"})},
+        {"cdc": {"decimal_format": "numeric"}},
+    ),
     "no_columns": ({}, {"key": ()}),
 }
 FEEDS = [
@@ -50,6 +56,8 @@ FEEDS = [
     Feed("no_key_but_state", COLUMNS, [{}], (), models=("log", "state"), fails=["slv_pipe__no_key_but_state"]),
 ]
 ERRORS = {
+    "stg_pipe__numbers_in_an_array": ["pipe.numbers_in_an_array", "column amounts", '"array<decimal(6,2)>"', "base64"],
+    "stg_pipe__numbers_as_text": ["pipe.numbers_as_text", "column amount", '"string"', "decimal(precision, scale)"],
     "stg_pipe__wrong_option": ["decode_debezium", "pipe.wrong_option", '"conector"', "connector, shape, layout"],
     "stg_pipe__wrong_value": [
         "decode_debezium",

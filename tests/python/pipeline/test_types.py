@@ -261,21 +261,6 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, Case]]] = {
                     (Number("9007199254740993"), Decimal(9007199254740993)),
                 ],
             ),
-            "text": Case(
-                "string",
-                semantic("decimal"),
-                [(Number("123456789012345678901234567890123456789.5"), "123456789012345678901234567890123456789.5")],
-            ),
-            "amounts": Case(
-                "array<decimal(38,10)>",
-                {},
-                [
-                    (
-                        [Number("12345678901234567890.1234567890"), None],
-                        [Decimal("12345678901234567890.1234567890"), None],
-                    )
-                ],
-            ),
             "unsigned": Case("decimal(20,0)", {"unsigned": True}, [(2**64 - 1, Decimal(2**64 - 1))]),
         },
     ),
