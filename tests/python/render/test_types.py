@@ -256,6 +256,17 @@ def test_decimal_semantic_type(macros: Renderer) -> None:
         )
 
 
+def test_refuse_json_numbers(macros: Renderer) -> None:
+    """Where Spark would read a JSON number as a double."""
+    numbers = feed(decimal_format="numeric")
+    said = 'decode_debezium: source shop.orders: data_type of column a is "{}"; allowed: decimal(precision, scale) where'
+    array = column("a", "array<decimal(6,2)>")
+    assert macros.refusal("decode_array", array, numbers, "x").startswith(said.format("array<decimal(6,2)>"))
+    text = column("a", "string", semantic_type="decimal")
+    assert macros.refusal("column_text", text, numbers).startswith(said.format("string"))
+    assert macros.refusal("refuse_json_numbers", text, numbers).endswith("or decimal_format base64.")
+
+
 def test_declared_semantic_type(macros: Renderer) -> None:
     declared = column("a", "decimal(8,3)", semantic_type="org.apache.kafka.connect.data.Decimal")
     assert macros.render("declared_semantic_type", declared, feed()) == "org.apache.kafka.connect.data.Decimal:3"
