@@ -36,7 +36,9 @@ def project(
     profile: dict[str, Any],
 ) -> Project:
     """The project, every round of it built."""
-    modules: list[Any] = list(dict.fromkeys(getattr(item, "module", None) for item in request.session.items))
+    collected = dict.fromkeys(getattr(item, "module", None) for item in request.session.items)
+    # Other folders' modules may have a `prepare` of another meaning.
+    modules: list[Any] = [module for module in collected if getattr(module, "__package__", None) == __package__]
     feeds: list[Feed] = [feed for module in modules for feed in getattr(module, "FEEDS", ())]
     built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile)
     for module in modules:
