@@ -18,6 +18,9 @@ from alluvium import demo
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Three builds of the whole project take longer than the rest of a quick run may.
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 TABLES = ("customers", "orders", "order_items", "products")
 
