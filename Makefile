@@ -9,7 +9,7 @@ INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvi
 LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
 # The samples and the tests are small: compiling them well costs more than running them.
-demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1
+demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m
 
 export PYTHON
 .DEFAULT_GOAL := help

@@ -115,7 +115,7 @@
         {%- if provider == "text" %}
         'lineSep' '\n',
         {%- endif %}
-        'path' {{ alluvium.string_literal(external.location) }}
+        'path' {{ alluvium.string_literal(alluvium.absolute_location(external.location)) }}
     )
     {%- if declaration %}
     tblproperties ('alluvium.declaration' = '{{ declaration }}')
@@ -133,6 +133,15 @@
         {%- do options.update({option: value | string}) -%}
     {%- endfor -%}
     {{ return(options) }}
+{% endmacro %}
+
+
+{# A relative location starts at the project. Spark would start it at the schema's folder in the warehouse, and find nothing. #}
+{% macro absolute_location(location) %}
+    {%- if location.startswith("/") or modules.re.match("[A-Za-z][A-Za-z0-9+.-]*:", location) -%}
+        {{ return(location) }}
+    {%- endif -%}
+    {{ return(flags.PROJECT_DIR ~ "/" ~ location) }}
 {% endmacro %}
 
 

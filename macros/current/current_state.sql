@@ -19,7 +19,7 @@
 
 
 {% macro default__current_state(change_log, feed, delete_policy, batches) -%}
-{%- if batches and batches.after == batches.until -%}
+{%- if batches and batches.after == batches.until and is_incremental() -%}
 -- Every batch of the log is applied.
 select *
 from {{ this }}

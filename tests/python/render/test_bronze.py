@@ -56,6 +56,19 @@ def test_stage_external_sources_refuses_a_source_that_is_not_there() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("declared", "absolute"),
+    [
+        (".alluvium/landing", "/project/.alluvium/landing"),
+        ("/landing", "/landing"),
+        ("s3://bucket/topics", "s3://bucket/topics"),
+        ("file:/landing", "file:/landing"),
+    ],
+)
+def test_absolute_location(macros: Renderer, declared: str, absolute: str) -> None:
+    assert macros.render("absolute_location", declared) == absolute
+
+
 def test_refuse_hidden_names(macros: Renderer) -> None:
     named = "stage_external_sources: source shop.orders: external.location or options.pathGlobFilter is "
     for changes, given in (
