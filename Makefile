@@ -51,7 +51,7 @@ lock: ## write the .lock files anew from the .in files (needs uv)
 	done
 
 clean: ## remove what runs have made: tables, metastore, dbt's target and logs; the environment stays
-	rm -rf .alluvium target logs dbt_packages spark-warehouse metastore_db derby.log
+	rm -rf .alluvium landing target logs dbt_packages spark-warehouse metastore_db derby.log
 
 # The environment's own Python is a prerequisite: gone, or a link to a Python that is gone, it is made again.
 $(RUN_STAMP): requirements.lock $(INPUTS) $(BIN)/python | require-python

@@ -80,8 +80,8 @@ class Build:
 
 
 def landing_directory() -> Path:
-    """Where the demo's files land: ALLUVIUM_LANDING, else .alluvium/landing in the project."""
-    return Path(os.environ.get("ALLUVIUM_LANDING", PROJECT / ".alluvium" / "landing"))
+    """Where the demo's files land: ALLUVIUM_LANDING, else landing/ in the project (not below .alluvium: Spark lists no file below a hidden folder)."""
+    return Path(os.environ.get("ALLUVIUM_LANDING", PROJECT / "landing"))
 
 
 def sample_files(everything: bool) -> Iterator[tuple[Path, Path]]:
