@@ -80,7 +80,7 @@ class Build:
 
 
 def landing_directory() -> Path:
-    """Where the demo's files land: ALLUVIUM_LANDING, else landing/ in the project (not below .alluvium: Spark lists no file below a hidden folder)."""
+    """Where the demo's files land: ALLUVIUM_LANDING, else landing/ in the project."""
     return Path(os.environ.get("ALLUVIUM_LANDING", PROJECT / "landing"))
 
 

@@ -141,7 +141,12 @@
     {%- if location.startswith("/") or modules.re.match("[A-Za-z][A-Za-z0-9+.-]*:", location) -%}
         {{ return(location) }}
     {%- endif -%}
-    {{ return(flags.PROJECT_DIR ~ "/" ~ location) }}
+    {#- Set by the dbt plugin; dbt itself tells a macro no directory. -#}
+    {%- set project = env_var("ALLUVIUM_PROJECT_DIR", "") -%}
+    {%- if not project -%}
+        {% do alluvium.raise_invalid("stage_external_sources", "external.location", location, "an absolute path or a URI") %}
+    {%- endif -%}
+    {{ return(project ~ "/" ~ location) }}
 {% endmacro %}
 
 

@@ -15,7 +15,7 @@ from .events import Event, avro, lines, postgresql, stored
 from .project import BRONZE, GOLD, REPOSITORY, SILVER, Project, Row
 
 ENTITIES = ("order_items", "orders", "products")
-LANDING = "{{ env_var('ALLUVIUM_LANDING', '.alluvium/landing') }}"
+LANDING = "{{ env_var('ALLUVIUM_LANDING', 'landing') }}"
 MODELS = [
     f"{prefix}_shop__{entity}{suffix}" for entity in ENTITIES for prefix, suffix in (("stg", ""), ("slv", "_state"))
 ]
