@@ -53,6 +53,9 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     spark = builder.getOrCreate()
     if not running:
         atexit.register(stop, spark)
+    if project_directory is not None:
+        # Relative locations of external sources start from it.
+        spark.conf.set("alluvium.project_directory", str(project_directory.resolve()))
     importlib.import_module("spark_udfs").register(spark)
     return spark
 

@@ -8,7 +8,6 @@ and method `session`. `dbt parse`, `ls`, `deps`, `clean` and `debug` start no JV
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,6 @@ class AlluviumPlugin(dbtPlugin):
         """Called by dbt once a run, after it has read the project and before it parses the models."""
         flags = get_flags()  # type: ignore[no-untyped-call]
         directory = Path(flags.PROJECT_DIR).resolve()
-        os.environ["ALLUVIUM_PROJECT_DIR"] = str(directory)  # what relative locations of sources start from
         if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
             return
         parameters = session_parameters(flags)

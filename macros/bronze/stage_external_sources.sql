@@ -141,9 +141,10 @@
     {%- if location.startswith("/") or modules.re.match("[A-Za-z][A-Za-z0-9+.-]*:", location) -%}
         {{ return(location) }}
     {%- endif -%}
-    {#- Set by the dbt plugin; dbt itself tells a macro no directory. -#}
-    {%- set project = env_var("ALLUVIUM_PROJECT_DIR", "") -%}
-    {%- if not project -%}
+    {#- The session that dbt's plugin makes knows it; dbt tells a macro no directory. -#}
+    {%- set known = alluvium.query_rows("set alluvium.project_directory") -%}
+    {%- set project = known[0].value if known else "<undefined>" -%}
+    {%- if project == "<undefined>" -%}
         {% do alluvium.raise_invalid("stage_external_sources", "external.location", location, "an absolute path or a URI") %}
     {%- endif -%}
     {{ return(project ~ "/" ~ location) }}

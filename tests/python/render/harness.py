@@ -167,7 +167,6 @@ class Renderer:
             "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
             "exceptions": SimpleNamespace(**wrapped_exports(None)),  # type: ignore[no-untyped-call]
             "execute": self.execute,
-            "env_var": lambda _name, _default: "/project",
             "flags": SimpleNamespace(WHICH=self.which),
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,

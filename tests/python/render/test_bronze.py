@@ -66,7 +66,15 @@ def test_stage_external_sources_refuses_a_source_that_is_not_there() -> None:
     ],
 )
 def test_absolute_location(macros: Renderer, declared: str, absolute: str) -> None:
+    macros.answers = {"set alluvium.project_directory": [{"value": "/project"}]}
     assert macros.render("absolute_location", declared) == absolute
+
+
+def test_relative_location_needs_a_project_directory(macros: Renderer) -> None:
+    macros.answers = {"set alluvium.project_directory": [{"value": "<undefined>"}]}
+    assert macros.refusal("absolute_location", "landing") == (
+        'stage_external_sources: external.location is "landing"; allowed: an absolute path or a URI.'
+    )
 
 
 def test_refuse_hidden_names(macros: Renderer) -> None:
