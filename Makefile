@@ -10,6 +10,7 @@ LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
 # The samples and the tests are small: compiling them well costs more than running them.
 demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m
+demo demo-changes test: export ALLUVIUM_CODEGEN ?= false
 
 export PYTHON
 .DEFAULT_GOAL := help

@@ -157,30 +157,30 @@ def run_dbt(console: Console, *arguments: str) -> Build:
 
 def entities(spark: SparkSession) -> list[Entity]:
     """What the ledger and the states say of each entity that has a change log."""
-    found: dict[str, Entity] = {}
-    for row in spark.sql("""
-        select
-            change_log,
-            count(*) as files,
-            sum(line_count) as lines,
-            sum(change_count) as events,
-            sum(rejected_count) as rejected,
-            sum(control_count) as control
-        from silver.cdc_file_ledger
-        group by change_log
-        order by change_log
-    """).collect():
-        suffix = row.change_log.split(".")[-1].removeprefix("stg_")
-        entity = Entity(suffix.replace("__", "."), row.files, row.lines, row.events, row.rejected, row.control)
-        state = spark.sql(
-            f"""
-            select count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted
-            from silver.slv_{suffix}_state
-        """
-        ).collect()[0]
-        entity.rows, entity.deleted = state.living, state.deleted
-        found[entity.name] = entity
-    return list(found.values())
+    found = [
+        Entity(row.change_log.split(".stg_")[-1].replace("__", "."), *row[1:])
+        for row in spark.sql("""
+            select
+                change_log,
+                count(*) as files,
+                sum(line_count) as lines,
+                sum(change_count) as events,
+                sum(rejected_count) as rejected,
+                sum(control_count) as control
+            from silver.cdc_file_ledger
+            group by change_log
+            order by change_log
+        """).collect()
+    ]
+    states = " union all ".join(
+        f"select '{entity.name}' as name, count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted"
+        f" from silver.slv_{entity.name.replace('.', '__')}_state"
+        for entity in found
+    )
+    counts = {row.name: row for row in spark.sql(states).collect()} if found else {}
+    for entity in found:
+        entity.rows, entity.deleted = counts[entity.name].living, counts[entity.name].deleted
+    return found
 
 
 def show_entities(console: Console, now: list[Entity], before: dict[str, Entity], build: Build) -> None:
@@ -243,6 +243,8 @@ def main(arguments: list[str]) -> int:
         print("demo: the only argument is 'changes'.", file=sys.stderr)
         return 2
     console = Console()
+    # A file or a pipe has no width of its own, and rich would cut the table to 80 columns.
+    console.width = max(console.width, 120) if not console.is_terminal else console.width
     started = time.monotonic()
     before = last_figures()
     landed = land(everything=arguments == ["changes"])
@@ -275,7 +277,7 @@ def main(arguments: list[str]) -> int:
     console.print(f"{time.monotonic() - started:.0f} seconds.")
     console.print("\nNext:")
     for command, purpose in NEXT_COMMANDS:
-        console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False)
+        console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False, soft_wrap=True)
     return 0
 
 

@@ -58,6 +58,7 @@
     {%- endfor -%}
     {%- do feed.update({
         "name": node.source_name ~ "." ~ node.name,
+        "location": node.external.location,
         "format": alluvium.external_format(subject, node.external),
         "columns": alluvium.feed_columns(subject, node),
         "relation": api.Relation.create(database=node.database, schema=node.schema, identifier=node.identifier),

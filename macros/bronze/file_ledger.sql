@@ -1,6 +1,6 @@
 {#
     The ledger says which files each change log holds. It is an index, not the truth: the log is. What the ledger
-    lacks after a kill is derived again from the log's newest batches (record_files), and what it has too much
+    lacks after a kill is derived again from the log's newest batches (level_file_ledger), and what it has too much
     after a restored log is taken out, so the two cannot drift apart for longer than one run.
 #}
 {% macro file_ledger() %}
@@ -38,11 +38,11 @@
 
 {#
     Brings the ledger level with a change log, and returns the newest batch that either had. Costs two metadata
-    queries when they are level. Called when a change log compiles for a run, and after it was written.
+    queries when they are level. Called when a change log compiles for a run: what a killed run left is caught up here.
     Batches of a restored log go on counting where the ledger was: a state that has applied batch 2 would pass over
     another batch 2.
 #}
-{% macro record_files(change_log) %}
+{% macro level_file_ledger(change_log) %}
     {%- set ledger = alluvium.file_ledger() -%}
     {%- set ledger_batch = alluvium.newest_ledger_batch(change_log) -%}
     {%- set log_batch = alluvium.newest_log_batch(change_log) -%}
@@ -53,7 +53,7 @@
     {%- elif log_batch > ledger_batch -%}
         {%- do run_query(alluvium.record_files_sql(ledger, change_log, ledger_batch)) -%}
     {%- endif -%}
-    {%- do run_query("set " ~ alluvium.newest_batch_setting(change_log) ~ " = " ~ log_batch) -%}
+    {%- do alluvium.remember_newest_batch(change_log, log_batch) -%}
     {{ return([log_batch, ledger_batch] | max) }}
 {% endmacro %}
 
@@ -67,8 +67,8 @@
 
 
 {#
-    The newest batch of a change log: what this run's record_files() has just found, else the log is asked. Another
-    run may have appended since; then the next run sees it.
+    The newest batch of a change log: what this run has found or appended, else the log is asked. Another run may have
+    appended since; then the next run sees it.
 #}
 {% macro newest_batch(change_log) %}
     {%- set found = alluvium.query_rows("set " ~ alluvium.newest_batch_setting(change_log)) -%}
@@ -87,6 +87,11 @@
 {% macro newest_log_batch(change_log) %}
     {%- set rows = alluvium.query_rows("select max(_cdc_batch) as batch from " ~ change_log) -%}
     {{ return((rows[0].batch if rows else none) or 0) }}
+{% endmacro %}
+
+
+{% macro remember_newest_batch(change_log, batch) %}
+    {%- do run_query("set " ~ alluvium.newest_batch_setting(change_log) ~ " = " ~ batch) -%}
 {% endmacro %}
 
 
@@ -116,9 +121,10 @@
 
 
 {# A change log that is built anew holds no file yet; its batches go on counting, so that what reads it sees news. #}
-{% macro forget_files(change_log) %}
+{% macro forget_files(feed, change_log) %}
     {%- set ledger_batch = alluvium.newest_ledger_batch(change_log) -%}
     {%- if ledger_batch -%}
+        {%- do alluvium.refuse_missing_files(feed, change_log) -%}
         {%- do run_query("delete from " ~ alluvium.file_ledger() ~ " where change_log = '" ~ change_log.render() ~ "'") -%}
     {%- endif -%}
     {#- The log that is replaced may hold a batch that the ledger does not know: after a kill, or a lost ledger. -#}
@@ -129,9 +135,12 @@
 {% endmacro %}
 
 
-{# The post-hook of a change log. #}
+{#
+    The post-hook of a change log. The ledger was level when the model compiled (next_batch), so what it lacks is the
+    batch that was appended since.
+#}
 {% macro record_applied_files() %}
     {%- if execute and not alluvium.has_no_new_files() -%}
-        {%- do alluvium.record_files(this) -%}
+        {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, alluvium.newest_batch(this) - 1)) -%}
     {%- endif -%}
 {% endmacro %}

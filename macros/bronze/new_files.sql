@@ -4,7 +4,7 @@
     literals where it would not on a join. No file time and no offset decides: a late file is simply not there yet.
 #}
 {% macro new_files(feed, change_log) %}
-    {%- set listing = api.Relation.create(schema=feed.relation.schema, identifier=feed.relation.identifier ~ "__files") -%}
+    {%- set listing = alluvium.file_listing(feed) -%}
     {#- One session may outlive many runs (Thrift server): Spark keeps a table's listing until it is told. -#}
     {%- do run_query("refresh table " ~ listing) -%}
     {%- do run_query("refresh table " ~ feed.relation) -%}
@@ -14,9 +14,49 @@
 
 {# The files that one batch of a change log holds, as the same runs. #}
 {% macro files_of_batch(feed, change_log, batch) %}
-    {%- set listing = api.Relation.create(schema=feed.relation.schema, identifier=feed.relation.identifier ~ "__files") -%}
-    {{ return(alluvium.query_rows(alluvium.file_runs_sql(listing, change_log, "applied.batch <=> " ~ batch))) }}
+    {{ return(alluvium.query_rows(alluvium.file_runs_sql(alluvium.file_listing(feed), change_log, "applied.batch <=> " ~ batch))) }}
 {% endmacro %}
+
+
+{# The external table that lists a source's files. #}
+{% macro file_listing(feed) %}
+    {{ return(api.Relation.create(schema=feed.relation.schema, identifier=feed.relation.identifier ~ "__files")) }}
+{% endmacro %}
+
+
+{#
+    A full refresh reads the files anew; what came from a file that is gone would be gone with it, on a green run. A
+    file that was landed anew with another length is there.
+#}
+{% macro refuse_missing_files(feed, change_log) %}
+    {%- if not var("alluvium_rebuild_without_missing_files", false) -%}
+        {%- do run_query("refresh table " ~ alluvium.file_listing(feed)) -%}
+        {%- set missing = alluvium.query_rows(alluvium.missing_files_sql(alluvium.file_listing(feed), change_log))[0] -%}
+        {%- if missing.file_count -%}
+            {% do alluvium.raise_invalid(
+                "decode_debezium: source " ~ feed.name,
+                "full refresh without " ~ missing.file_count ~ " of the files that " ~ change_log ~ " was read from, the first of them",
+                missing.first_path,
+                "bring them back, or give up their changes with --vars 'alluvium_rebuild_without_missing_files: true'",
+            ) %}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro missing_files_sql(listing, change_log) -%}
+    select
+        count(*) as file_count,
+        min(applied.file_path) as first_path
+    from {{ alluvium.file_ledger() }} as applied
+    where
+        applied.change_log = {{ alluvium.string_literal(change_log.render()) }}
+        and not exists (
+            select 1
+            from {{ listing }} as listed
+            where listed._metadata.file_path = applied.file_path
+        )
+{%- endmacro %}
 
 
 {% macro file_runs_sql(listing, change_log, wanted) -%}

@@ -140,22 +140,27 @@ not exists (
 {% macro next_batch(feed) %}
     {%- if flags.WHICH not in ["build", "run", "retry"] -%}
         {{ return({"number": 1, "after": none, "runs": none}) }}
-    {%- elif is_incremental() -%}
-        {%- set newest = alluvium.record_files(this) -%}
-        {%- set runs = alluvium.new_files(feed, this) -%}
-        {%- do alluvium.announce_new_files(feed, runs) -%}
+    {%- endif -%}
+    {%- set newest = alluvium.level_file_ledger(this) if is_incremental() else alluvium.forget_files(feed, this) -%}
+    {%- set runs = alluvium.new_files(feed, this if is_incremental() else none) -%}
+    {%- do alluvium.announce_new_files(feed, runs, newest > 0) -%}
+    {%- if runs -%}
+        {%- do alluvium.remember_newest_batch(this, newest + 1) -%}
+    {%- endif -%}
+    {%- if is_incremental() -%}
         {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
     {%- endif -%}
-    {%- set newest = alluvium.forget_files(this) -%}
-    {%- set runs = alluvium.new_files(feed, none) -%}
-    {%- do alluvium.announce_new_files(feed, runs) -%}
     {{ return({"number": newest + 1, "after": none, "runs": none if runs else runs}) }}
 {% endmacro %}
 
 
 {# On the terminal, and to the statements of this model that run later (get_insert_into_sql, record_applied_files). #}
-{% macro announce_new_files(feed, runs) %}
+{% macro announce_new_files(feed, runs, has_applied_files) %}
     {%- set files = runs | sum(attribute="file_count") -%}
+    {%- if not files and not has_applied_files -%}
+        {#- Not refused: a table that nobody has changed yet has no folder in the bucket. -#}
+        {%- do exceptions.warn(feed.name ~ ": no file found at " ~ feed.location ~ ", and none was read before. Is it the right place?") -%}
+    {%- endif -%}
     {%- do log(feed.name ~ ": " ~ (files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files"), info=true) -%}
     {%- do run_query("set " ~ alluvium.new_files_setting() ~ " = " ~ files) -%}
 {% endmacro %}

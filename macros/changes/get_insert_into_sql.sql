@@ -10,8 +10,8 @@
 {% endmacro %}
 
 
-{% macro insert_into_sql(source, target, columns) -%}
-    insert into {{ target }} ({{ alluvium.column_list(columns) | join(", ") }})
+{% macro insert_into_sql(source, target, columns, mode="into") -%}
+    insert {{ mode }} {{ target }} ({{ alluvium.column_list(columns) | join(", ") }})
     select {{ alluvium.column_list(columns) | join(", ") }}
     from {{ source }}
 {%- endmacro %}

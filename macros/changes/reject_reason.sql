@@ -22,6 +22,10 @@
         when kind = 'change' and size({{ alluvium.unknown_columns(feed) }}) > 0
             then concat('unknown_column: ', array_join({{ alluvium.unknown_columns(feed) }}, ', '))
         {%- endif %}
+        {%- if alluvium.columns_of_unsaid_unit(feed) %}
+        when kind = 'change' and size({{ alluvium.ambiguous_columns(feed) | indent(8) }}) > 0
+            then concat('ambiguous_unit: ', array_join({{ alluvium.ambiguous_columns(feed) | indent(8) }}, ', '))
+        {%- endif %}
         when kind = 'change' and size({{ alluvium.misfit_columns(feed) | indent(8) }}) > 0
             then concat('type_misfit: ', array_join({{ alluvium.misfit_columns(feed) | indent(8) }}, ', '))
     end
@@ -98,4 +102,46 @@
             ~ " <> size(filter(" ~ value ~ ", element -> element is not null))" -%}
     {%- endif -%}
     {{ return(misfit ~ ")") }}
+{% endmacro %}
+
+
+{#
+    Columns whose unit nothing but the record's own schema says: in the adaptive modes Debezium sends timestamp(0..3) in
+    milliseconds and timestamp(4..6) in microseconds.
+#}
+{% macro columns_of_unsaid_unit(feed) %}
+    {%- set columns = [] -%}
+    {%- if feed.time_precision_mode in ["adaptive", "adaptive_time_microseconds"] -%}
+        {%- do columns.extend(
+            feed.columns | selectattr("data_type", "in", ["timestamp_ntz", "array<timestamp_ntz>"]) | rejectattr("cdc.semantic_type")
+        ) -%}
+    {%- endif -%}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# Those of them that say it neither here, where both units are a possible time. #}
+{% macro ambiguous_columns(feed) -%}
+    filter(
+        array(
+            {%- for column in alluvium.columns_of_unsaid_unit(feed) %}
+            if({{ alluvium.is_ambiguous(column) }}, {{ alluvium.string_literal(column.name) }}, null),
+            {%- endfor %}
+            cast(null as string)
+        ),
+        name -> name is not null
+    )
+{%- endmacro %}
+
+
+{#
+    253402300799999 milliseconds are the end of the year 9999; as microseconds they are in 1978. What is larger can
+    only be microseconds, and nought is 1970 in both.
+#}
+{% macro is_ambiguous(column) %}
+    {%- set text = alluvium.text_of(column.name) -%}
+    {%- set condition = "abs(try_cast({} as bigint)) between 1 and 253402300799999" -%}
+    {%- set condition = "exists(from_json(" ~ text ~ ", 'array<string>'), element -> " ~ condition.format("element") ~ ")"
+        if column.data_type.startswith("array") else condition.format(text) -%}
+    {{ return("semantic_types[" ~ alluvium.string_literal(column.name) ~ "] is null and " ~ condition) }}
 {% endmacro %}

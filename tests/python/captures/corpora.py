@@ -317,8 +317,8 @@ def column_meta(
 ) -> dict[str, Any]:
     """``meta.cdc`` of a column: what neither the Spark type nor the connector's modes say.
 
-    A column of up to three fractional digits is sent in milliseconds by the adaptive modes, so the value alone does
-    not tell its unit.
+    A column of up to three fractional digits is sent in milliseconds by the adaptive modes, a longer one in
+    microseconds, so the value alone does not tell its unit.
     """
     base, arguments = base_type(database_type), type_arguments(database_type)
     # PostgreSQL's types have six digits unless they say fewer, MariaDB's none unless they say more.
@@ -331,8 +331,8 @@ def column_meta(
             "adaptive": "io.debezium.time.Time" if digits <= 3 else "io.debezium.time.MicroTime",
         }.get(time_precision_mode, "io.debezium.time.MicroTime")
     elif base in ("datetime", "timestamp without time zone"):
-        if time_precision_mode.startswith("adaptive") and digits <= 3:
-            semantic_type = "io.debezium.time.Timestamp"
+        if time_precision_mode.startswith("adaptive"):
+            semantic_type = "io.debezium.time." + ("Timestamp" if digits <= 3 else "MicroTimestamp")
     elif database_type == "numeric" and decimal_handling_mode == "precise":
         semantic_type = "io.debezium.data.VariableScaleDecimal"
     elif base == "bit" and spark_type(engine, database_type) != "boolean":

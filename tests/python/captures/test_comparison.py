@@ -156,7 +156,8 @@ def test_types_are_declared_as_a_user_would() -> None:
     assert column_meta("postgresql", "timestamp(3) without time zone", "adaptive", "precise") == milliseconds
     assert column_meta("postgresql", "timestamp(3) without time zone", "connect", "precise") == {}
     assert column_meta("mariadb", "datetime", "adaptive_time_microseconds", "precise") == milliseconds
-    assert column_meta("mariadb", "datetime(6)", "adaptive_time_microseconds", "precise") == {}
+    microseconds = {"semantic_type": "io.debezium.time.MicroTimestamp"}
+    assert column_meta("mariadb", "datetime(6)", "adaptive_time_microseconds", "precise") == microseconds
 
 
 def test_checkpoints_land_every_file_once(corpus: Corpus, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ COLUMNS: dict[str, Any] = {
     "since": "timestamp",
     "raw": "binary",
     "list": "array<int>",
+    "moments": "array<timestamp_ntz>",
     "iso": ("timestamp_ntz", {"semantic_type": "io.debezium.time.IsoTimestamp"}),
     "iso_day": ("date", {"semantic_type": "io.debezium.time.IsoDate"}),
     "single": "float",
@@ -96,6 +97,10 @@ BAD: dict[str, tuple[Line, str, str | None]] = {
     "list": (created(7, list=[1, "two"]), "type_misfit", "list"),
     "list with a fraction": (created(7, list=[1, 2.5]), "type_misfit", "list"),
     "list of no list": (created(7, list={"a": 1}), "type_misfit", "list"),
+    "milliseconds or microseconds": (created(7, at=1710037800123), "ambiguous_unit", "at"),
+    "one before 1970": (created(7, at=-1), "ambiguous_unit", "at"),
+    "the last millisecond of 9999": (created(7, at=253402300799999), "ambiguous_unit", "at"),
+    "milliseconds or microseconds in a list": (created(7, moments=[0, 1710037800123]), "ambiguous_unit", "moments"),
     "several": (created(7, size=1.5, day="x"), "type_misfit", "size, day"),
 }
 GOOD = [created(100 + number) for number in range(len(BAD) + 1)]

@@ -23,6 +23,7 @@ def feed(**options: Any) -> dict[str, Any]:
         "shape": "envelope",
         "key": ["id"],
         "name": "shop.orders",
+        "location": "/landing/orders",
         "format": "json",
         "columns": [column("id", "int"), column("note")],
         "relation": relation("shop__orders", "bronze"),

@@ -108,6 +108,8 @@ class Renderer:
         incremental: what ``is_incremental()`` says.
         this: the model's relation.
         meta: the model's ``meta``.
+        strategy: the model's ``incremental_strategy``.
+        variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
         nodes: dbt's graph of models by unique id.
         parents: unique ids that the model depends on.
@@ -116,6 +118,7 @@ class Renderer:
         answers: rows of a query, by a text that the query (whitespace folded) contains.
         queries: the queries that ran, whitespace folded.
         messages: what was logged.
+        warnings: what dbt would warn of.
     """
 
     which: str = "run"
@@ -123,6 +126,8 @@ class Renderer:
     incremental: bool = True
     this: SparkRelation = field(default_factory=lambda: relation("stg_shop__orders"))
     meta: Mapping[str, Any] = field(default_factory=dict)
+    strategy: str = "merge"
+    variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
     nodes: Mapping[str, Any] = field(default_factory=dict)
     parents: Sequence[str] = ()
@@ -131,6 +136,7 @@ class Renderer:
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def generator(self, name: str) -> CallableMacroGenerator:
         """A macro, callable, in this context."""
@@ -159,24 +165,29 @@ class Renderer:
 
     def context(self) -> dict[str, Any]:
         """The names that a macro can use."""
+        exceptions: dict[str, Any] = wrapped_exports(None)  # type: ignore[no-untyped-call]
         context: dict[str, Any] = {
             **generate_base_context({}),
             "adapter": SimpleNamespace(dispatch=self._dispatch, get_columns_in_relation=self._columns_in_relation),
             "api": SimpleNamespace(Relation=SparkRelation),
-            "config": {"meta": self.meta},
+            "config": {"meta": self.meta, "incremental_strategy": self.strategy},
             "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
-            "exceptions": SimpleNamespace(**wrapped_exports(None)),  # type: ignore[no-untyped-call]
+            "exceptions": SimpleNamespace(**exceptions | {"warn": self.warnings.append}),
             "execute": self.execute,
             "flags": SimpleNamespace(WHICH=self.which),
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
             "log": self._log,
-            "model": {"name": self.this.identifier, "depends_on": {"nodes": list(self.parents)}},
+            "model": {
+                "name": self.this.identifier,
+                "depends_on": {"nodes": list(self.parents)},
+                "compiled_code": "select 1",
+            },
             "run_query": self._run_query,
             "selected_resources": list(self.selected),
             "target": SimpleNamespace(schema="silver", name="local"),
             "this": self.this,
-            "var": lambda _, default=None: default,
+            "var": lambda name, default=None: self.variables.get(name, default),
         }
         context[PACKAGE] = _Package(self)
         # A macro of the same package can also be called by its bare name.

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError
 
 from .feeds import feed, shop, source
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
@@ -254,9 +255,7 @@ def test_create_file_ledger_sql(macros: Renderer) -> None:
         (3, 2, f"delete from {LEDGER} where change_log = 'silver.stg_shop__orders' and batch > 2"),
     ],
 )
-def test_record_files_brings_the_ledger_level(
-    macros: Renderer, in_ledger: int, in_log: int, statement: str | None
-) -> None:
+def test_level_file_ledger(macros: Renderer, in_ledger: int, in_log: int, statement: str | None) -> None:
     macros.answers = {
         "select max(batch)": [{"batch": in_ledger}],
         "select max(_cdc_batch)": [{"batch": in_log}],
@@ -264,7 +263,7 @@ def test_record_files_brings_the_ledger_level(
         "delete from": [],
         "set alluvium.newest_batch.": [],
     }
-    assert macros.render("record_files", LOG) == max(in_ledger, in_log)
+    assert macros.render("level_file_ledger", LOG) == max(in_ledger, in_log)
     assert len(macros.queries) == (3 if statement is None else 4)
     assert macros.queries[-1] == f"set {macros.render('newest_batch_setting', LOG)} = {in_log}"
     assert statement is None or macros.queries[2].startswith(statement)
@@ -292,23 +291,57 @@ def test_record_files_sql(macros: Renderer) -> None:
     assert_parses(sql)
 
 
+def test_remember_newest_batch(macros: Renderer) -> None:
+    macros.answers = {"set ": []}
+    assert macros.does("remember_newest_batch", LOG, 7) == [f"set {macros.render('newest_batch_setting', LOG)} = 7"]
+
+
+NOTHING_MISSING = [{"file_count": 0, "first_path": None}]
+
+
 def test_forget_files(macros: Renderer) -> None:
-    macros.answers = {"select max(batch)": [{"batch": 5}], "delete from": []}
-    assert macros.render("forget_files", LOG) == 5
-    assert macros.queries[1] == f"delete from {LEDGER} where change_log = 'silver.stg_shop__orders'"
+    macros.answers = {
+        "select max(batch)": [{"batch": 5}],
+        "refresh table": [],
+        "select count(*) as file_count": NOTHING_MISSING,
+        "delete from": [],
+    }
+    assert macros.render("forget_files", feed(), LOG) == 5
+    assert macros.queries[-1] == f"delete from {LEDGER} where change_log = 'silver.stg_shop__orders'"
     empty = Renderer(answers={"select max(batch)": [{"batch": None}]})
-    assert empty.render("forget_files", LOG) == 0
+    assert empty.render("forget_files", feed(), LOG) == 0
+
+
+def test_file_listing(macros: Renderer) -> None:
+    assert macros.render("file_listing", feed()).render() == "bronze.shop__orders__files"
+
+
+def test_refuse_missing_files(macros: Renderer) -> None:
+    macros.answers = {"refresh table": [], "select count(*) as file_count": NOTHING_MISSING}
+    assert macros.does("refuse_missing_files", feed(), LOG)[0] == "refresh table bronze.shop__orders__files"
+    macros.answers["select count(*) as file_count"] = [{"file_count": 3, "first_path": "file:/a"}]
+    expected = 'decode_debezium: source shop.orders: full refresh without 3 of the files .*"file:/a"; allowed: '
+    with pytest.raises(CompilationError, match=expected):
+        macros.render("refuse_missing_files", feed(), LOG)
+    accepted = Renderer(variables={"alluvium_rebuild_without_missing_files": True})
+    assert accepted.does("refuse_missing_files", feed(), LOG) == []
+
+
+def test_missing_files_sql(macros: Renderer) -> None:
+    sql = macros.render("missing_files_sql", relation("shop__orders__files", "bronze"), LOG)
+    assert f"from {LEDGER} as applied where applied.change_log = 'silver.stg_shop__orders' and not exists" in fold(sql)
+    assert_parses(sql)
 
 
 def test_record_applied_files(macros: Renderer) -> None:
     macros.answers = {
         "set alluvium.new_files.silver.stg_shop__orders": [{"value": "2"}],
-        "select max(batch)": [{"batch": 1}],
-        "select max(_cdc_batch)": [{"batch": 2}],
+        "set alluvium.newest_batch.": [{"value": "5"}],
         "insert into": [],
-        "set alluvium.newest_batch.": [],
     }
-    assert macros.does("record_applied_files")[-2].startswith(f"insert into {LEDGER}")
+    (*_, insert) = macros.does("record_applied_files")
+    assert insert.startswith(f"insert into {LEDGER}")
+    assert "where _cdc_batch > 4 " in insert
     unchanged = Renderer(answers={"set alluvium.new_files.silver.stg_shop__orders": [{"value": "0"}]})
     assert len(unchanged.does("record_applied_files")) == 1
     assert Renderer(execute=False).does("record_applied_files") == []

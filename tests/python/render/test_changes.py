@@ -110,12 +110,14 @@ def test_next_batch_of_a_log(macros: Renderer) -> None:
         "set alluvium": [],
     }
     assert macros.render("next_batch", feed()) == {"number": 5, "after": 4, "runs": RUNS}
+    assert macros.queries[-1] == f"set {macros.render('newest_batch_setting', LOG)} = 5"
 
 
 def test_next_batch_of_a_log_that_is_built_anew(macros: Renderer) -> None:
     macros.incremental = False
     macros.answers = {
         "select max(batch)": [{"batch": 4}],
+        "select count(*) as file_count": [{"file_count": 0, "first_path": None}],
         "delete from": [],
         "refresh table": [],
         "with listed as": RUNS,
@@ -133,9 +135,18 @@ def test_next_batch_changes_nothing_outside_of_a_run(which: str) -> None:
 
 def test_announce_new_files(macros: Renderer) -> None:
     macros.answers = {"set alluvium": []}
-    assert macros.does("announce_new_files", feed(), RUNS) == ["set alluvium.new_files.silver.stg_shop__orders = 2"]
-    assert macros.does("announce_new_files", feed(), []) == ["set alluvium.new_files.silver.stg_shop__orders = 0"]
+    two, none = (f"set alluvium.new_files.silver.stg_shop__orders = {count}" for count in (2, 0))
+    assert macros.does("announce_new_files", feed(), RUNS, False) == [two]
+    assert macros.does("announce_new_files", feed(), [], True) == [none]
     assert macros.messages == ["shop.orders: 2 new files, 10 bytes", "shop.orders: no new files"]
+
+
+def test_announce_new_files_warns_of_a_place_without_files(macros: Renderer) -> None:
+    macros.answers = {"set alluvium": []}
+    macros.does("announce_new_files", feed(), [], False)
+    assert macros.warnings == [
+        "shop.orders: no file found at /landing/orders, and none was read before. Is it the right place?"
+    ]
 
 
 def test_new_files_setting(macros: Renderer) -> None:
@@ -298,6 +309,7 @@ def test_reject_reason_gives_every_code(macros: Renderer) -> None:
         "missing_position",
         "missing_key",
         "unknown_column",
+        "ambiguous_unit",
         "type_misfit",
     )
     places = [sql.index(f"'{code}") for code in codes]
@@ -336,6 +348,30 @@ def test_unknown_columns(macros: Renderer) -> None:
     assert macros.sql("unknown_columns", feed()) == "array_except(map_keys(row_image), array('id', 'note'))"
     flattened = macros.sql("unknown_columns", feed(shape="flattened", add_fields_prefix="it's"))
     assert r"name -> not startswith(name, 'it\'s')" in flattened
+
+
+def test_columns_of_unsaid_unit(macros: Renderer) -> None:
+    said = column("said", "timestamp_ntz", semantic_type="io.debezium.time.Timestamp")
+    columns = [column("a", "timestamp_ntz"), said, column("b", "timestamp"), column("c", "array<timestamp_ntz>")]
+    names = [found["name"] for found in macros.render("columns_of_unsaid_unit", feed(columns=columns))]
+    assert names == ["a", "c"]
+    assert macros.render("columns_of_unsaid_unit", feed(columns=columns, time_precision_mode="connect")) == []
+
+
+def test_ambiguous_columns(macros: Renderer) -> None:
+    sql = macros.sql("ambiguous_columns", feed(columns=[column("it's", "timestamp_ntz"), column("b", "int")]))
+    assert sql.count("'it\\'s'") == 2
+    assert "'b'" not in sql
+    assert_expression_parses(sql)
+
+
+def test_is_ambiguous(macros: Renderer) -> None:
+    assert macros.sql("is_ambiguous", column("at", "timestamp_ntz")) == (
+        "semantic_types['at'] is null and abs(try_cast(`text__at` as bigint)) between 1 and 253402300799999"
+    )
+    elements = macros.sql("is_ambiguous", column("at", "array<timestamp_ntz>"))
+    assert "exists(from_json(`text__at`, 'array<string>'), element -> abs(try_cast(element as bigint))" in elements
+    assert_expression_parses(elements)
 
 
 def test_misfit_columns(macros: Renderer) -> None:

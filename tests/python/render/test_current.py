@@ -345,3 +345,92 @@ def test_merged_column(macros: Renderer) -> None:
         == "`a` = if(source._cdc_image_position > coalesce(target._cdc_image_position, ''), source.`a`, target.`a`)"
     )
     assert_expression_parses(own)
+
+
+def mart(**changes: Any) -> Renderer:
+    """A mart that reads a state through its living rows, and a table beside it."""
+    nodes = {
+        "model.state": {
+            "schema": "silver",
+            "alias": "slv_shop__orders_state",
+            "config": {"materialized": "incremental", "file_format": "delta"},
+            "depends_on": {"nodes": ["model.stg"]},
+        },
+        "model.slv": {
+            "schema": "silver",
+            "alias": "slv_shop__orders",
+            "config": {"materialized": "view", "file_format": "delta"},
+            "depends_on": {"nodes": ["model.state"]},
+        },
+    }
+    settings = {"nodes": nodes, "parents": ["model.slv", "model.state"], "strategy": "insert_overwrite", "this": MART}
+    return Renderer(**{**settings, **changes})
+
+
+VERSION = {"describe history silver.slv_shop__orders_state limit 1": [{"version": 3, "timestamp": "2024-05-01"}]}
+
+
+def fingerprint(renderer: Renderer) -> str:
+    return str(renderer.render("inputs_fingerprint", renderer.context()["model"]))
+
+
+def test_tables_behind() -> None:
+    renderer = mart()
+    model = renderer.context()["model"]
+    assert renderer.render("tables_behind", model) == ["silver.slv_shop__orders_state"]
+    renderer.parents = ["model.slv", "source.of.something"]
+    assert renderer.render("tables_behind", renderer.context()["model"]) == ["silver.slv_shop__orders_state", None]
+
+
+def test_inputs_fingerprint_follows_sql_and_versions() -> None:
+    first = mart(answers=VERSION)
+    model = first.context()["model"]
+    newer = {text: [row | {"version": 4} for row in rows] for text, rows in VERSION.items()}
+    again = {text: [row | {"timestamp": "2024-05-02"} for row in rows] for text, rows in VERSION.items()}
+    assert fingerprint(first) == fingerprint(mart(answers=VERSION))
+    others = {
+        fingerprint(mart(answers=newer)),
+        fingerprint(mart(answers=again)),
+        first.render("inputs_fingerprint", model | {"compiled_code": "select 2"}),
+        fingerprint(mart(parents=["source.of.something"])),
+    }
+    assert len(others | {fingerprint(first)}) == 5
+
+
+def test_note_inputs() -> None:
+    renderer = mart(answers=VERSION | {"set alluvium.inputs.": []})
+    setting = renderer.render("inputs_setting")
+    assert renderer.does("note_inputs")[-1] == f"set {setting} = {fingerprint(renderer)}"
+    assert mart(strategy="merge").does("note_inputs") == []
+    assert mart(execute=False).does("note_inputs") == []
+
+
+def noted(inputs: str, stored: str | None) -> Renderer:
+    """A mart whose inputs are noted, and what it was computed from before."""
+    properties = [] if stored is None else [{"key": "alluvium.inputs", "value": stored}]
+    return mart(
+        columns=["id", "a b"],
+        answers={
+            "set alluvium.inputs.": [{"value": inputs}],
+            "show tblproperties": [{"key": "other", "value": "x"}, *properties],
+            "alter table": [],
+        },
+    )
+
+
+@pytest.mark.parametrize(("stored", "same"), [("a", True), ("b", False), (None, False)])
+def test_has_same_inputs(stored: str | None, same: bool) -> None:
+    renderer = noted("a", stored)
+    assert renderer.render("noted_inputs") == "a"
+    assert renderer.render("has_same_inputs") is same
+    recorded = any(sql.startswith("alter table") for sql in renderer.does("record_inputs"))
+    assert recorded is not same
+    sql = renderer.sql("get_insert_overwrite_sql", relation("tmp"), MART, MART)
+    if same:
+        assert sql == "select 'nothing new' as applied"
+    else:
+        assert sql == f"insert overwrite {MART} (`id`, `a b`) select `id`, `a b` from silver.tmp"
+
+
+def test_record_inputs_of_another_strategy_does_nothing() -> None:
+    assert mart(strategy="merge").does("record_inputs") == []
