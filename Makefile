@@ -8,8 +8,8 @@ DEV_STAMP := .venv/.alluvium-dev
 INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock
 LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
-# The samples and the tests are small: compiling them well costs more than running them.
-demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m
+# The samples and the tests are small: compiling well and collecting in parallel cost more than running them.
+demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC
 demo demo-changes test: export ALLUVIUM_CODEGEN ?= false
 
 export PYTHON

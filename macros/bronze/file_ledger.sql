@@ -120,18 +120,18 @@
 {%- endmacro %}
 
 
-{# A change log that is built anew holds no file yet; its batches go on counting, so that what reads it sees news. #}
+{#
+    A change log that is built anew holds no file yet; its batches go on counting, so that what reads it sees news. The
+    log that is replaced may hold a batch that the ledger does not know, after a kill or a lost ledger: level them first.
+#}
 {% macro forget_files(feed, change_log) %}
-    {%- set ledger_batch = alluvium.newest_ledger_batch(change_log) -%}
-    {%- if ledger_batch -%}
+    {%- set is_change_log = "_cdc_batch" in adapter.get_columns_in_relation(change_log) | map(attribute="name") -%}
+    {%- set newest = alluvium.level_file_ledger(change_log) if is_change_log else alluvium.newest_ledger_batch(change_log) -%}
+    {%- if newest -%}
         {%- do alluvium.refuse_missing_files(feed, change_log) -%}
         {%- do run_query("delete from " ~ alluvium.file_ledger() ~ " where change_log = '" ~ change_log.render() ~ "'") -%}
     {%- endif -%}
-    {#- The log that is replaced may hold a batch that the ledger does not know: after a kill, or a lost ledger. -#}
-    {%- if "_cdc_batch" in adapter.get_columns_in_relation(change_log) | map(attribute="name") -%}
-        {{ return([ledger_batch, alluvium.newest_log_batch(change_log)] | max) }}
-    {%- endif -%}
-    {{ return(ledger_batch) }}
+    {{ return(newest) }}
 {% endmacro %}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def profile(session_parameters: dict[str, str]) -> dict[str, Any]:
     """profiles.yml with the repository's target and one for each other session time zone that is tried."""
-    local = {"type": "spark", "method": "session", "host": "NA", "schema": "silver", "threads": 1}
+    local = {"type": "spark", "method": "session", "host": "NA", "schema": "silver", "threads": 2}
     outputs: dict[str, Any] = {}
     for target, zone in {"utc": "UTC", "kolkata": "Asia/Kolkata", "new_york": "America/New_York"}.items():
         parameters = copy.copy(session_parameters) | {

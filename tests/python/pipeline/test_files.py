@@ -106,6 +106,8 @@ FEEDS = [
         before={2: rebuild_log, 3: set_applied_batch_back},
     ),
     Feed("restored", COLUMNS, [FIRST, SECOND, THIRD], models=STATE, before={2: restore_log}),
+    Feed("vanished", COLUMNS, [FIRST | SECOND]),
+    Feed("never_landed", COLUMNS, [{}], models=STATE),
     Feed("rebuilt_without_ledger", COLUMNS, [FIRST, {}], models=STATE, before={1: rebuild_log_that_no_ledger_knows}),
 ]
 
@@ -196,3 +198,27 @@ def test_log_rebuilt_without_a_ledger_then_a_build_gives_the_right_rows(project:
 def test_dropped_ledger_is_derived_from_the_log(project: Project) -> None:
     assert [row["batch"] for row in project.ledger("landed", 4)] == [1, 1, 1, 2, 2, 2, 3]
     assert names(project, "landed", 4) == names(project, "landed", 2) | {20: "first"}
+
+
+def test_full_refresh_without_a_file_that_was_read_is_refused(project: Project) -> None:
+    """It would lose what came from it, on a green run."""
+    (project.landing / "vanished" / "t+0+1.json").unlink()
+    before = project.log("vanished")
+    refresh = ("run", "--full-refresh", "--select", "stg_pipe__vanished")
+    refused = project.dbt(*refresh)
+    message = refused.messages["stg_pipe__vanished"]
+    assert "pipe.vanished: full refresh without 1 of the files that" in message
+    assert "t+0+1.json" in message
+    assert "alluvium_rebuild_without_missing_files" in message
+    assert project.log("vanished") == before
+    accepted = project.dbt(*refresh, "--vars", "alluvium_rebuild_without_missing_files: true")
+    assert (accepted.failed, accepted.error) == (set(), "")
+    assert [row["id"] for row in project.log("vanished")] == [1]
+
+
+def test_place_without_files_is_warned_of(project: Project) -> None:
+    """It may be a misspelt location, or a table that nobody has changed yet."""
+    location = project.landing / "never_landed"
+    assert f"pipe.never_landed: no file found at {location}, and none was read before" in project.outcomes[0].printed
+    assert "pipe.landed: no file found" not in project.outcomes[1].printed
+    assert project.state("never_landed") == []

@@ -20,6 +20,7 @@ MODELS = [
     f"{prefix}_shop__{entity}{suffix}" for entity in ENTITIES for prefix, suffix in (("stg", ""), ("slv", "_state"))
 ]
 MART = "fct_order_item"
+AGGREGATE = "agg_sales_by_region"
 
 ITEM = pa.struct(
     [
@@ -134,9 +135,10 @@ def prepare(project: Project) -> None:
     for name in MODELS:
         shutil.copy(models / "silver" / "shop" / f"{name}.sql", target / "silver")
     (target / "gold").mkdir()
-    for suffix in ("sql", "yml"):
-        shutil.copy(models / "gold" / "sales" / f"{MART}.{suffix}", target / "gold")
-    project.more_models = [*MODELS, MART]
+    for name in (MART, AGGREGATE):
+        for suffix in ("sql", "yml"):
+            shutil.copy(models / "gold" / "sales" / f"{name}.{suffix}", target / "gold")
+    project.more_models = [*MODELS, MART, AGGREGATE]
     for number, (items, orders, products) in enumerate(ROUNDS):
         confluent = "samples of the shop/shop/confluent-{}/topics/shop.public.{}/partition=0/shop.public.{}+0+{}.{}"
         entities = {
@@ -167,13 +169,47 @@ def test_mart_follows_items_orders_and_products(project: Project, number: int) -
     assert len(rows) == len(EXPECTED[number])
 
 
+@pytest.mark.parametrize("number", range(len(ROUNDS)))
+def test_aggregate_is_computed_anew_when_its_table_has_changed(project: Project, number: int) -> None:
+    expected = EXPECTED[number]
+    (row,) = project.rows(f"{GOLD}.{AGGREGATE}", project.versions[number][AGGREGATE])
+    assert row == {
+        "region": "eu",
+        "order_count": len({order for order, _ in expected}),
+        "item_count": len(expected),
+        "quantity": sum(quantity for _, _, quantity, _ in expected.values()),
+        "revenue": sum(amount for *_, amount in expected.values()),
+    }
+
+
+def run(project: Project, *arguments: str) -> None:
+    outcome = project.dbt("run", *arguments)
+    assert (outcome.failed, outcome.error) == (set(), "")
+
+
+def test_aggregate_is_left_alone_until_something_behind_it_changes(project: Project) -> None:
+    """Its table, also when that is made anew with the same rows, or its own SQL."""
+    run(project, "--select", AGGREGATE)
+    before = project.version(AGGREGATE)
+    run(project, "--select", AGGREGATE)
+    assert project.version(AGGREGATE) == before
+    run(project, "--full-refresh", "--select", MART)
+    run(project, "--select", AGGREGATE)
+    after = project.version(AGGREGATE)
+    assert (after or 0) > (before or 0)
+    sql = project.folder / "models" / "gold" / f"{AGGREGATE}.sql"
+    sql.write_text(sql.read_text(encoding="utf-8").replace("sum(quantity)", "sum(quantity) * 2"), encoding="utf-8")
+    run(project, "--select", AGGREGATE)
+    (row,) = project.rows(f"{GOLD}.{AGGREGATE}")
+    assert row["quantity"] == 2 * sum(quantity for _, _, quantity, _ in EXPECTED[-1].values())
+
+
 def test_incremental_mart_equals_full_refresh(project: Project) -> None:
     def contents() -> list[str]:
         return sorted(map(str, project.rows(f"{GOLD}.{MART}")))
 
     incremental = contents()
-    outcome = project.dbt("run", "--full-refresh", "--select", MART)
-    assert (outcome.failed, outcome.error) == (set(), "")
+    run(project, "--full-refresh", "--select", MART)
     assert contents() == incremental
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from dbt_common.exceptions import CompilationError
-from dbt_common.exceptions import CompilationError
 
 from .feeds import feed, shop, source
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
@@ -310,6 +309,9 @@ def test_forget_files(macros: Renderer) -> None:
     assert macros.queries[-1] == f"delete from {LEDGER} where change_log = 'silver.stg_shop__orders'"
     empty = Renderer(answers={"select max(batch)": [{"batch": None}]})
     assert empty.render("forget_files", feed(), LOG) == 0
+    macros.columns = ["_cdc_batch"]
+    macros.answers |= {"select max(_cdc_batch)": [{"batch": 6}], "insert into": []}
+    assert macros.render("forget_files", feed(), LOG) == 6
 
 
 def test_file_listing(macros: Renderer) -> None:
