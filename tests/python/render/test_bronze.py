@@ -310,7 +310,7 @@ def test_forget_files(macros: Renderer) -> None:
     empty = Renderer(answers={"select max(batch)": [{"batch": None}]})
     assert empty.render("forget_files", feed(), LOG) == 0
     macros.columns = ["_cdc_batch"]
-    macros.answers |= {"select max(_cdc_batch)": [{"batch": 6}], "insert into": []}
+    macros.answers |= {"select max(_cdc_batch)": [{"batch": 6}], "insert into": [], "set alluvium.newest_batch.": []}
     assert macros.render("forget_files", feed(), LOG) == 6
 
 
