@@ -44,7 +44,7 @@ def project(
     for module in modules:
         if hasattr(module, "prepare"):
             module.prepare(built)
-    for number in range(max(len(feed.rounds) for feed in feeds)):
+    for number in range(max(len(files) for files in [built.more_files, *(feed.rounds for feed in feeds)])):
         built.build_round(number)
     return built
 
