@@ -24,18 +24,7 @@ unwrapped as (
 
 recognised as (
     select
-        value,
-        {%- if feed.decimal_format == "numeric" %}
-        number_lines,
-        {%- endif %}
-        read_error,
-        lines is null or size(lines) <> 1 or lines[0] is null as malformed,
-        file_path,
-        file_length,
-        file_modified_at,
-        file_block_start,
-        record_order,
-        {{ alluvium.delivery_columns(feed) | indent(8) }},
+        {{ alluvium.carried_columns(feed) | indent(8) }},
         record_semantic_types as semantic_types,
         record_op as op,
         if(record_op = 'd', record_before, record_after) as row_image,
@@ -77,18 +66,7 @@ recognised as (
 
 recognised as (
     select
-        value,
-        {%- if feed.decimal_format == "numeric" %}
-        number_lines,
-        {%- endif %}
-        read_error,
-        lines is null or size(lines) <> 1 or lines[0] is null as malformed,
-        file_path,
-        file_length,
-        file_modified_at,
-        file_block_start,
-        record_order,
-        {{ alluvium.delivery_columns(feed) | indent(8) }},
+        {{ alluvium.carried_columns(feed) | indent(8) }},
         record_semantic_types as semantic_types,
         record_op as op,
         fields as row_image,
@@ -168,6 +146,23 @@ operations as (
             when lines is null or size(lines) <> 1 or lines[0] is null then 'rejected'
             else {{ of_record }}
         end
+{%- endmacro %}
+
+
+{# What every shape of record carries on: its text, where it stands, where it was delivered. #}
+{% macro carried_columns(feed) -%}
+value,
+{%- if feed.decimal_format == "numeric" %}
+number_lines,
+{%- endif %}
+read_error,
+lines is null or size(lines) <> 1 or lines[0] is null as malformed,
+file_path,
+file_length,
+file_modified_at,
+file_block_start,
+record_order,
+{{ alluvium.delivery_columns(feed) }}
 {%- endmacro %}
 
 

@@ -233,6 +233,14 @@ def test_record_kind(macros: Renderer) -> None:
         assert_expression_parses(sql)
 
 
+def test_carried_columns(macros: Renderer) -> None:
+    plain = macros.render("carried_columns", feed())
+    assert plain.startswith("value,\nread_error,\n")
+    assert plain.endswith("as file_offset")
+    assert "value,\nnumber_lines,\n" in macros.render("carried_columns", feed(decimal_format="numeric"))
+    assert_expression_parses(plain)
+
+
 def test_delivery_columns(macros: Renderer) -> None:
     confluent = macros.sql("delivery_columns", feed())
     assert confluent.startswith(
