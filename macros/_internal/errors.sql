@@ -10,6 +10,15 @@
 {% endmacro %}
 
 
+{# Any other way to build the model would double its rows or lose its past, on a green run. #}
+{% macro require_incremental(caller_name, strategy) %}
+    {%- do alluvium.require_one_of(caller_name ~ ": model " ~ model.name, "materialized", config.get("materialized"), ["incremental"]) -%}
+    {%- do alluvium.require_one_of(
+        caller_name ~ ": model " ~ model.name, "incremental_strategy", config.get("incremental_strategy"), [strategy]
+    ) -%}
+{% endmacro %}
+
+
 {% macro require_one_of(caller_name, argument, given, allowed) %}
     {%- if given not in allowed -%}
         {% do alluvium.raise_invalid(caller_name, argument, given, allowed) %}

@@ -84,7 +84,11 @@
                 subject, "meta.cdc option of column " ~ column.name, option, ["semantic_type", "nullable", "default", "unsigned"]
             ) %}
         {%- endfor -%}
-        {%- do columns.append({"name": column.name, "data_type": alluvium.normal_type(column.data_type), "cdc": cdc}) -%}
+        {%- set data_type = alluvium.normal_type(subject ~ ", column " ~ column.name, column.data_type) -%}
+        {%- if cdc.unsigned and not data_type.startswith("decimal") -%}
+            {% do alluvium.raise_invalid(subject, "data_type of the unsigned column " ~ column.name, data_type, "decimal(20,0)") %}
+        {%- endif -%}
+        {%- do columns.append({"name": column.name, "data_type": data_type, "cdc": cdc}) -%}
     {%- endfor -%}
     {%- if not columns -%}
         {% do alluvium.raise_invalid(subject, "columns", none, "the table's columns with their data_type") %}
@@ -93,9 +97,26 @@
 {% endmacro %}
 
 
-{# Types are compared as text: lower case, no blanks. The names of a struct's fields are the source's and stay. #}
-{% macro normal_type(data_type) %}
-    {{ return(data_type if "struct" in data_type | lower else data_type | lower | replace(" ", "")) }}
+{# Types are compared as text: lower case, no blanks, one name each. The names of a struct's fields are the source's and stay. #}
+{% macro normal_type(subject, data_type) %}
+    {%- if "struct" in data_type | lower -%}
+        {{ return(data_type) }}
+    {%- endif -%}
+    {%- set known = [
+        "string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp",
+        "timestamp_ntz", "binary", "array", "map",
+    ] -%}
+    {%- set aliases = {"bool": "boolean", "byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint",
+        "real": "float", "numeric": "decimal", "dec": "decimal", "timestamp_ltz": "timestamp"} -%}
+    {%- set normal = [] -%}
+    {%- for word in modules.re.split("(\\W+)", data_type | lower | replace(" ", "")) -%}
+        {%- set word = aliases.get(word, word) -%}
+        {%- if word[:1].isalpha() and word not in known -%}
+            {% do alluvium.raise_invalid(subject, "data_type", data_type, known) %}
+        {%- endif -%}
+        {%- do normal.append(word) -%}
+    {%- endfor -%}
+    {{ return(normal | join) }}
 {% endmacro %}
 
 

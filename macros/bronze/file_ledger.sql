@@ -40,27 +40,46 @@
     Brings the ledger level with a change log, and returns the newest batch that either had. Costs two metadata
     queries when they are level. Called when a change log compiles for a run: what a killed run left is caught up here.
     Batches of a restored log go on counting where the ledger was: a state that has applied batch 2 would pass over
-    another batch 2.
+    another batch 2. So the entries that the log no longer has lose their file and keep their number.
 #}
 {% macro level_file_ledger(change_log) %}
-    {%- set ledger = alluvium.file_ledger() -%}
     {%- set ledger_batch = alluvium.newest_ledger_batch(change_log) -%}
     {%- set log_batch = alluvium.newest_log_batch(change_log) -%}
     {%- if log_batch < ledger_batch -%}
-        {%- do run_query(
-            "delete from " ~ ledger ~ " where change_log = '" ~ change_log.render() ~ "' and batch > " ~ log_batch
-        ) -%}
+        {%- do run_query(alluvium.void_entries_sql(change_log, log_batch)) -%}
     {%- elif log_batch > ledger_batch -%}
-        {%- do run_query(alluvium.record_files_sql(ledger, change_log, ledger_batch)) -%}
+        {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), change_log, ledger_batch)) -%}
     {%- endif -%}
-    {%- do alluvium.remember_newest_batch(change_log, log_batch) -%}
+    {%- do alluvium.remember("newest_batch", change_log, log_batch) -%}
     {{ return([log_batch, ledger_batch] | max) }}
+{% endmacro %}
+
+
+{% macro void_entries_sql(change_log, after_batch) -%}
+    update {{ alluvium.file_ledger() }}
+    set
+        file_path = null,
+        file_length = null,
+        line_count = 0,
+        change_count = 0,
+        rejected_count = 0,
+        control_count = 0
+    where
+        {{ alluvium.is_entry_of(change_log) }}
+        and batch > {{ after_batch }}
+        and file_path is not null
+{%- endmacro %}
+
+
+{# The condition on the ledger for one change log. #}
+{% macro is_entry_of(change_log) %}
+    {{ return("change_log = " ~ alluvium.string_literal(change_log.render())) }}
 {% endmacro %}
 
 
 {% macro newest_ledger_batch(change_log) %}
     {%- set rows = alluvium.query_rows(
-        "select max(batch) as batch from " ~ alluvium.file_ledger() ~ " where change_log = '" ~ change_log.render() ~ "'"
+        "select max(batch) as batch from " ~ alluvium.file_ledger() ~ " where " ~ alluvium.is_entry_of(change_log)
     ) -%}
     {{ return((rows[0].batch if rows else none) or 0) }}
 {% endmacro %}
@@ -71,12 +90,8 @@
     appended since; then the next run sees it.
 #}
 {% macro newest_batch(change_log) %}
-    {%- set found = alluvium.query_rows("set " ~ alluvium.newest_batch_setting(change_log)) -%}
-    {#- Spark answers `<undefined>` for a setting that is not there. -#}
-    {%- if found and found[0].value | int(-1) >= 0 -%}
-        {{ return(found[0].value | int) }}
-    {%- endif -%}
-    {{ return(alluvium.newest_log_batch(change_log)) }}
+    {%- set found = alluvium.remembered("newest_batch", change_log) -%}
+    {{ return(found | int if found is not none else alluvium.newest_log_batch(change_log)) }}
 {% endmacro %}
 
 
@@ -90,21 +105,10 @@
 {% endmacro %}
 
 
-{% macro remember_newest_batch(change_log, batch) %}
-    {%- do run_query("set " ~ alluvium.newest_batch_setting(change_log) ~ " = " ~ batch) -%}
-{% endmacro %}
-
-
-{# A setting of the session, named after the run: a session may outlive it. #}
-{% macro newest_batch_setting(change_log) %}
-    {{ return("alluvium.newest_batch." ~ (invocation_id | replace("-", "")) ~ "." ~ change_log.schema ~ "." ~ change_log.identifier) }}
-{% endmacro %}
-
-
 {% macro record_files_sql(ledger, change_log, after_batch) -%}
     insert into {{ ledger }}
     select
-        '{{ change_log.render() }}' as change_log,
+        {{ alluvium.string_literal(change_log.render()) }} as change_log,
         _cdc_file_path as file_path,
         _cdc_file_length as file_length,
         max(_cdc_file_modified_at) as file_modified_at,
@@ -129,18 +133,20 @@
     {%- set newest = alluvium.level_file_ledger(change_log) if is_change_log else alluvium.newest_ledger_batch(change_log) -%}
     {%- if newest -%}
         {%- do alluvium.refuse_missing_files(feed, change_log) -%}
-        {%- do run_query("delete from " ~ alluvium.file_ledger() ~ " where change_log = '" ~ change_log.render() ~ "'") -%}
+        {%- do run_query("delete from " ~ alluvium.file_ledger() ~ " where " ~ alluvium.is_entry_of(change_log)) -%}
     {%- endif -%}
     {{ return(newest) }}
 {% endmacro %}
 
 
 {#
-    The post-hook of a change log. The ledger was level when the model compiled (next_batch), so what it lacks is the
-    batch that was appended since.
+    The post-hook of a change log. The ledger was level when the model compiled (next_batch), so what it lacks is what
+    was appended since. What is behind the log hears of a batch only when rows of it are there: the files may have
+    vanished since they were listed, and then the number is given anew.
 #}
 {% macro record_applied_files() %}
     {%- if execute and not alluvium.has_no_new_files() -%}
-        {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, alluvium.newest_batch(this) - 1)) -%}
+        {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, alluvium.newest_ledger_batch(this))) -%}
+        {%- do alluvium.remember("newest_batch", this, alluvium.newest_ledger_batch(this)) -%}
     {%- endif -%}
 {% endmacro %}

@@ -50,7 +50,8 @@
         min(applied.file_path) as first_path
     from {{ alluvium.file_ledger() }} as applied
     where
-        applied.change_log = {{ alluvium.string_literal(change_log.render()) }}
+        {{ alluvium.is_entry_of(change_log) }}
+        and file_path is not null
         and not exists (
             select 1
             from {{ listing }} as listed
@@ -73,7 +74,7 @@
             file_length,
             max(batch) as batch
         from {{ alluvium.file_ledger() }}
-        where change_log = {{ alluvium.string_literal(change_log.render() if change_log else "") }}
+        where {{ alluvium.is_entry_of(change_log) if change_log else "false" }}
         group by file_path, file_length
     ),
     compared as (

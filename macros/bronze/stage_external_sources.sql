@@ -29,6 +29,7 @@
     {%- for id in selected_resources or [] if id in graph.nodes -%}
         {%- do wanted.extend(graph.nodes[id].depends_on.nodes) -%}
     {%- endfor -%}
+    {%- do alluvium.refuse_shared_relations() -%}
     {%- set sources, known = [], [] -%}
     {%- for node in graph.sources.values() if node.external and node.external.location -%}
         {%- set name = node.source_name ~ "." ~ node.name -%}
@@ -41,6 +42,26 @@
         {% do alluvium.require_one_of("stage_external_sources", "select", name, known | unique | list) %}
     {%- endfor -%}
     {{ return(sources) }}
+{% endmacro %}
+
+
+{# Two sources of one relation would be staged over each other, by turns; dbt compares the names of models only. #}
+{% macro refuse_shared_relations() %}
+    {%- set owners = {} -%}
+    {%- for node in graph.sources.values() if node.external and node.external.location -%}
+        {%- set name = node.source_name ~ "." ~ node.name -%}
+        {%- for relation in [node.schema ~ "." ~ node.identifier, node.schema ~ "." ~ node.identifier ~ "__files"] -%}
+            {%- if relation | lower in owners -%}
+                {% do alluvium.raise_invalid(
+                    "stage_external_sources: source " ~ name,
+                    "relation",
+                    relation,
+                    "an identifier of its own; this one is that of source " ~ owners[relation | lower],
+                ) %}
+            {%- endif -%}
+            {%- do owners.update({relation | lower: name}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
 {% endmacro %}
 
 
@@ -61,7 +82,7 @@
 {% macro external_declaration(node) %}
     {{ return(local_md5(tojson({
         "revision": 1,
-        "location": node.external.location,
+        "location": alluvium.absolute_location(node.external.location),
         "format": alluvium.external_format("stage_external_sources", node.external),
         "options": alluvium.external_options(node.external),
     }, sort_keys=true))) }}
@@ -142,9 +163,8 @@
         {{ return(location) }}
     {%- endif -%}
     {#- The session that dbt's plugin makes knows it; dbt tells a macro no directory. -#}
-    {%- set known = alluvium.query_rows("set alluvium.project_directory") -%}
-    {%- set project = known[0].value if known else "<undefined>" -%}
-    {%- if project == "<undefined>" -%}
+    {%- set project = alluvium.session_setting("alluvium.project_directory") -%}
+    {%- if project is none -%}
         {% do alluvium.raise_invalid("stage_external_sources", "external.location", location, "an absolute path or a URI") %}
     {%- endif -%}
     {{ return(project ~ "/" ~ location) }}

@@ -7,8 +7,8 @@
     has the lsn only (flattened without `source.sequence`) takes it twice: per key that is the same order, because
     a row lock keeps a key's lsns in commit order.
     MySQL, MariaDB: binlog file number, position, row.
-    Then snapshot rows below stream events, and last the delivery (partition, offset, line), so that no two
-    records tie. NULL where the source position is missing: the row is rejected, never ordered by a clock.
+    Then snapshot rows below stream events, and last the delivery (partition, offset, line, and a hash of the file:
+    a copy may lie in another folder under the same name), so that no two records tie. NULL where the source position is missing: the row is rejected, never ordered by a clock.
 #}
 {% macro cdc_position(feed) -%}
     {#- concat_ws alone passes over a NULL part, and what is left would sort above every whole position. -#}
@@ -18,7 +18,8 @@
         if({{ alluvium.is_snapshot_row() }}, '0', '1'),
         lpad(coalesce(kafka_partition, 0), 6, '0'),
         lpad(coalesce(kafka_offset, file_offset, pmod(xxhash64(file_path), 1000000000000000000)), 20, '0'),
-        lpad(line, 12, '0')
+        lpad(line, 12, '0'),
+        lpad(hex(xxhash64(file_path, file_length)), 16, '0')
     ), null)
 {%- endmacro %}
 

@@ -11,13 +11,13 @@
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- set feed = alluvium.feed_of_relation("decode_debezium", source_relation) -%}
-    {%- do alluvium.require_one_of("decode_debezium: source " ~ feed.name, "meta.cdc.connector", feed.connector, ["postgresql", "mysql", "mariadb"]) -%}
+    {%- do alluvium.require_incremental("decode_debezium", "append") -%}
     {{ return(adapter.dispatch("decode_debezium", "alluvium")(feed, alluvium.next_batch(feed))) }}
 {% endmacro %}
 
 
 {% macro default__decode_debezium(feed, batch) -%}
-{%- if batch.runs is not none and not batch.runs and batch.after is not none -%}
+{%- if batch.runs is not none and not batch.runs and batch.after is not none and alluvium.has_columns(this, feed.columns) -%}
 -- Every listed file is in the log.
 select *
 from {{ this }}
@@ -80,7 +80,7 @@ judged as (
 numbered as (
     select
         *,
-        {{ alluvium.line_number(feed, batch.runs) }} as line
+        {{ alluvium.line_number(feed) }} as line
     from judged
 )
 
@@ -88,8 +88,8 @@ select
     {{ alluvium.change_log_columns(feed, batch) | indent(4) }}
 from numbered
 {%- if batch.after is not none %}
--- Read with the log that it is appended to: a file that another run has just appended is not appended again, and
--- Delta stops the later of two runs that append at once.
+-- Read with the log that it is appended to: nothing is appended beside a batch that another run has appended since,
+-- and Delta stops the later of two runs that append at once. What is left out is new to the next run.
 where {{ alluvium.not_logged_since(batch) }}
 {%- endif %}
 {%- endmacro %}
@@ -125,10 +125,7 @@ cast({{ batch.number }} as bigint) as _cdc_batch
 not exists (
     select 1
     from {{ this }} as logged
-    where
-        logged._cdc_batch > {{ batch.after }}
-        and logged._cdc_file_path = numbered.file_path
-        and logged._cdc_file_length = numbered.file_length
+    where logged._cdc_batch > {{ batch.after }}
 )
 {%- endmacro %}
 
@@ -144,9 +141,6 @@ not exists (
     {%- set newest = alluvium.level_file_ledger(this) if is_incremental() else alluvium.forget_files(feed, this) -%}
     {%- set runs = alluvium.new_files(feed, this if is_incremental() else none) -%}
     {%- do alluvium.announce_new_files(feed, runs, newest > 0) -%}
-    {%- if runs -%}
-        {%- do alluvium.remember_newest_batch(this, newest + 1) -%}
-    {%- endif -%}
     {%- if is_incremental() -%}
         {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
     {%- endif -%}
@@ -162,18 +156,12 @@ not exists (
         {%- do exceptions.warn(feed.name ~ ": no file found at " ~ feed.location ~ ", and none was read before. Is it the right place?") -%}
     {%- endif -%}
     {%- do log(feed.name ~ ": " ~ (files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files"), info=true) -%}
-    {%- do run_query("set " ~ alluvium.new_files_setting() ~ " = " ~ files) -%}
-{% endmacro %}
-
-
-{% macro new_files_setting() %}
-    {{ return("alluvium.new_files." ~ this.schema ~ "." ~ this.identifier) }}
+    {%- do alluvium.remember("new_files", this, files) -%}
 {% endmacro %}
 
 
 {% macro has_no_new_files() %}
-    {%- set rows = alluvium.query_rows("set " ~ alluvium.new_files_setting()) -%}
-    {{ return(rows and rows[0].value == "0") }}
+    {{ return(alluvium.remembered("new_files", this) == "0") }}
 {% endmacro %}
 
 
@@ -181,7 +169,7 @@ not exists (
     Exact line numbers whatever Spark made of the file: the block's start and the row's place in its task increase
     along a file, also when it is split (checked with 300 kB splits on 3.5.7). Records of containers carry theirs.
 #}
-{% macro line_number(feed, runs) -%}
+{% macro line_number(feed) -%}
     {%- if feed.format == "json" -%}
         row_number() over (partition by file_path, file_length order by file_block_start, record_order)
     {%- else -%}

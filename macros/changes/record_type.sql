@@ -65,14 +65,20 @@
 
 
 {% macro schema_fields_type() %}
-    {{ return("array<struct<field:string,name:string,parameters:struct<scale:string>>>") }}
+    {{ return(
+        "array<struct<field:string,name:string,parameters:struct<scale:string>"
+        ~ ",items:struct<name:string,parameters:struct<scale:string>>>>"
+    ) }}
 {% endmacro %}
 
 
-{# column -> semantic type, out of the field list of a Connect schema. #}
+{# column -> semantic type, of an array that of its elements, out of the field list of a Connect schema. #}
 {% macro semantic_types_of_fields(fields) -%}
     map_from_entries(transform(
-            filter({{ fields }}, field -> field.name is not null),
-            field -> struct(field.field, concat_ws(':', field.name, field.parameters.scale))
+            filter({{ fields }}, field -> coalesce(field.name, field.items.name) is not null),
+            field -> struct(
+                field.field,
+                if(field.name is not null, concat_ws(':', field.name, field.parameters.scale), concat_ws(':', field.items.name, field.items.parameters.scale))
+            )
         ))
 {%- endmacro %}

@@ -8,12 +8,16 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set newest = alluvium.newest_upstream_batch(upstream) -%}
-    {%- set applied = alluvium.applied_batch(this, upstream.identifier) if is_incremental() else 0 -%}
-    {#- An upstream whose batches end before what was applied is another one than that: take it whole. -#}
-    {%- set after = applied if applied <= newest else 0 -%}
-    {#- The post-hook compiles on its own, after the merge; the session's configuration carries the bound to it. -#}
-    {%- do run_query("set " ~ alluvium.pending_batch_setting(upstream.identifier) ~ " = " ~ newest) -%}
+    {%- set after = alluvium.applied_batch_below(this, upstream.identifier, newest) if is_incremental() else 0 -%}
+    {%- do alluvium.remember("pending_batch." ~ upstream.identifier, this, newest) -%}
     {{ return({"after": after, "until": newest}) }}
+{% endmacro %}
+
+
+{# An upstream whose batches end before what was applied is another one than that: it is taken whole. #}
+{% macro applied_batch_below(table, upstream_identifier, newest) %}
+    {%- set applied = alluvium.applied_batch(table, upstream_identifier) -%}
+    {{ return(applied if applied <= newest else 0) }}
 {% endmacro %}
 
 
@@ -26,16 +30,10 @@
 {% endmacro %}
 
 
-{% macro pending_batch_setting(upstream_identifier) %}
-    {{ return("alluvium.pending_batch." ~ this.schema ~ "." ~ this.identifier ~ "." ~ upstream_identifier) }}
-{% endmacro %}
-
-
 {# The bound that pending_batches() left for this run; none for an upstream that the model did not ask about. #}
 {% macro pending_batch(upstream_identifier) %}
-    {%- set rows = alluvium.query_rows("set " ~ alluvium.pending_batch_setting(upstream_identifier)) -%}
-    {#- Spark answers `<undefined>` for a setting that is not there. -#}
-    {{ return(rows[0].value | int if rows and rows[0].value | int(-1) >= 0 else none) }}
+    {%- set pending = alluvium.remembered("pending_batch." ~ upstream_identifier, this) -%}
+    {{ return(pending | int if pending is not none else none) }}
 {% endmacro %}
 
 

@@ -29,8 +29,9 @@ where _cdc_batch > {{ batches.after }}
 #}
 {% macro delete_vanished_keys(state, key) %}
     {%- if execute and is_incremental() -%}
-        {%- set after = alluvium.applied_batch(this, state.identifier) -%}
-        {%- if after < alluvium.newest_upstream_batch(state) -%}
+        {%- set newest = alluvium.newest_upstream_batch(state) -%}
+        {%- set after = alluvium.applied_batch_below(this, state.identifier, newest) -%}
+        {%- if after < newest -%}
             {%- do run_query(alluvium.delete_vanished_keys_sql(this, state, key, after)) -%}
         {%- endif -%}
     {%- endif -%}

@@ -10,6 +10,10 @@
     {%- if not execute -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
+    {%- do alluvium.require_incremental("current_state", "merge") -%}
+    {#- Without it dbt-spark's own merge would let any event overwrite a newer row. -#}
+    {%- set guard = ((config.get("meta") or {}).get("cdc") or {}).get("merge_guard") -%}
+    {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.merge_guard", guard, ["_cdc_position"]) -%}
     {%- set feed = alluvium.feed_of_relation("current_state", change_log) -%}
     {%- if not feed.key -%}
         {% do alluvium.raise_invalid("current_state: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: a table without a key has no current row per key") %}
@@ -19,7 +23,7 @@
 
 
 {% macro default__current_state(change_log, feed, delete_policy, batches) -%}
-{%- if batches and batches.after == batches.until and is_incremental() -%}
+{%- if batches and batches.after == batches.until and is_incremental() and alluvium.has_columns(this, feed.columns) -%}
 -- Every batch of the log is applied.
 select *
 from {{ this }}

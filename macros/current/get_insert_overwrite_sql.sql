@@ -6,7 +6,7 @@
 #}
 {% macro note_inputs() %}
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" -%}
-        {%- do run_query("set " ~ alluvium.inputs_setting() ~ " = " ~ alluvium.inputs_fingerprint(model)) -%}
+        {%- do alluvium.remember("inputs", this, alluvium.inputs_fingerprint(model)) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -14,66 +14,75 @@
 {# The post-hook. #}
 {% macro record_inputs() %}
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" and not alluvium.has_same_inputs() -%}
-        {%- do run_query("alter table " ~ this ~ " set tblproperties ('alluvium.inputs' = '" ~ alluvium.noted_inputs() ~ "')") -%}
+        {%- do run_query("alter table " ~ this ~ " set tblproperties ('alluvium.inputs' = '" ~ alluvium.remembered("inputs", this) ~ "')") -%}
     {%- endif -%}
-{% endmacro %}
-
-
-{% macro inputs_setting() %}
-    {{ return("alluvium.inputs." ~ (invocation_id | replace("-", "")) ~ "." ~ this.schema ~ "." ~ this.identifier) }}
-{% endmacro %}
-
-
-{% macro noted_inputs() %}
-    {{ return(alluvium.query_rows("set " ~ alluvium.inputs_setting())[0].value) }}
 {% endmacro %}
 
 
 {% macro has_same_inputs() %}
     {%- for row in alluvium.query_rows("show tblproperties " ~ this) if row.key == "alluvium.inputs" -%}
-        {{ return(row.value == alluvium.noted_inputs()) }}
+        {{ return(row.value == alluvium.remembered("inputs", this)) }}
     {%- endfor -%}
     {{ return(false) }}
 {% endmacro %}
 
 
-{# Of the mart's SQL and the versions behind it; `unknown` and the run's id where a version cannot be told. #}
+{# Of the mart's SQL and what is behind it; `unknown` and the run's id where that cannot be told. #}
 {% macro inputs_fingerprint(node) %}
-    {%- set tables = alluvium.tables_behind(node) -%}
-    {%- if none in tables -%}
+    {%- set inputs = alluvium.inputs_behind(node) -%}
+    {%- if not inputs or none in inputs -%}
         {{ return("unknown_" ~ (invocation_id | replace("-", ""))) }}
     {%- endif -%}
-    {%- set inputs = [node.compiled_code] -%}
-    {%- for table in tables -%}
-        {%- set newest = alluvium.query_rows("describe history " ~ table ~ " limit 1")[0] -%}
-        {#- The time too: a table that was dropped and made again counts from 0. -#}
-        {%- do inputs.append([table, newest.version | int, newest.timestamp | string]) -%}
-    {%- endfor -%}
-    {{ return(local_md5(tojson(inputs))) }}
+    {{ return(local_md5(tojson([node.compiled_code, inputs]))) }}
 {% endmacro %}
 
 
-{# The Delta tables that a model reads, through views; none stands for what has no versions. #}
-{% macro tables_behind(node) %}
-    {%- set tables = [] -%}
+{#
+    One text for each relation that a model reads: the newest commit of a Delta table, the query of a view and what is
+    behind that; none stands for anything else.
+#}
+{% macro inputs_behind(node) %}
+    {%- set inputs = [] -%}
     {%- for id in node.depends_on.nodes -%}
         {%- set parent = graph.nodes.get(id) -%}
         {%- if parent and parent.config.materialized in ["view", "ephemeral"] -%}
-            {%- do tables.extend(alluvium.tables_behind(parent)) -%}
+            {%- do inputs.extend([alluvium.view_text(parent)] if parent.config.materialized == "view" else []) -%}
+            {%- do inputs.extend(alluvium.inputs_behind(parent)) -%}
         {%- elif parent and parent.config.file_format == "delta" -%}
-            {%- do tables.append(parent.schema ~ "." ~ parent.alias) -%}
+            {%- do inputs.append(alluvium.newest_commit(parent)) -%}
         {%- else -%}
-            {%- do tables.append(none) -%}
+            {%- do inputs.append(none) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(tables | unique | list) }}
+    {{ return(inputs | unique | list) }}
 {% endmacro %}
 
 
-{# dbt-spark's insert_overwrite strategy asks for this SQL. #}
+{# As the catalog has it: a run may select the mart and not the view. #}
+{% macro view_text(node) %}
+    {%- set rows = alluvium.query_rows("describe extended " ~ node.schema ~ "." ~ node.alias) -%}
+    {{ return(rows | selectattr("col_name", "equalto", "View Text") | map(attribute="data_type") | first) }}
+{% endmacro %}
+
+
+{# With its time: a table that was dropped and made again counts from 0. #}
+{% macro newest_commit(node) %}
+    {%- set table = node.schema ~ "." ~ node.alias -%}
+    {%- set newest = alluvium.query_rows("describe history " ~ table ~ " limit 1")[0] -%}
+    {{ return(table ~ " " ~ newest.version ~ " " ~ newest.timestamp) }}
+{% endmacro %}
+
+
+{#
+    dbt-spark's insert_overwrite strategy asks for this SQL. The property goes first, so that a run that is killed
+    between the rows and the new one leaves none.
+#}
 {% macro get_insert_overwrite_sql(source_relation, target_relation, existing_relation) %}
     {%- if alluvium.has_same_inputs() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
-    {{ return(alluvium.insert_into_sql(source_relation, target_relation, adapter.get_columns_in_relation(target_relation) | map(attribute="name") | list, "overwrite")) }}
+    {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs')") -%}
+    {#- dbt-spark sets DYNAMIC for a mart with `partition_by`, which keeps the partitions that have no row any more. -#}
+    {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}
+    {{ return(alluvium.insert_into_sql(source_relation, target_relation, alluvium.same_columns(source_relation, target_relation), "overwrite")) }}
 {% endmacro %}

@@ -10,7 +10,7 @@
     {%- if not cdc.merge_guard -%}
         {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
     {%- endif -%}
-    {%- set columns = adapter.get_columns_in_relation(target) | map(attribute="name") | list -%}
+    {%- set columns = alluvium.same_columns(source, target) -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}
     {{ return(alluvium.guarded_merge_sql(
         target, source, feed, columns, cdc.merge_guard, cdc.delete_policy or "soft"

@@ -120,13 +120,16 @@
 {% endmacro %}
 
 
-{# bit(n) arrives as little-endian bytes. #}
+{# bit(n) arrives as little-endian bytes; a number of 64 bits or more does not fit. #}
 {% macro decode_bits(column, text) -%}
-    cast(aggregate(
-                sequence(1, length(try_to_binary({{ text }}, 'base64'))),
-                cast(0 as bigint),
-                (bits, i) -> bits + shiftleft(cast(conv(hex(substring(try_to_binary({{ text }}, 'base64'), i, 1)), 16, 10) as bigint), 8 * (i - 1))
-            ) as {{ column.data_type }})
+    transform(
+                filter(array(try_to_binary({{ text }}, 'base64')), bytes -> length(bytes) <= 8),
+                bytes -> try_cast(nullif(greatest(aggregate(
+                    sequence(1, length(bytes)),
+                    cast(0 as bigint),
+                    (bits, i) -> bits + shiftleft(cast(conv(hex(substring(bytes, i, 1)), 16, 10) as bigint), 8 * (i - 1))
+                ), -1), -1) as {{ column.data_type }})
+            )[0]
 {%- endmacro %}
 
 
@@ -136,7 +139,12 @@
         {% do alluvium.refuse_json_numbers(column, feed) %}
     {%- endif -%}
     {%- set number_text = alluvium.number_text(element, feed, "element") if element.data_type.startswith("decimal") else "element" -%}
-    transform(from_json({{ text }}, 'array<string>'), element -> {{ alluvium.decode_value(element, feed, number_text) }})
+    {%- set value = alluvium.decode_value(element, feed, number_text) -%}
+    {#- A rounded element counts as one that does not fit: see is_misfit. -#}
+    {%- if element.data_type.startswith("decimal") -%}
+        {%- set value = "if(" ~ alluvium.is_rounded(element, number_text, value) ~ ", null, " ~ value ~ ")" -%}
+    {%- endif -%}
+    transform(from_json({{ text }}, 'array<string>'), element -> {{ value }})
 {%- endmacro %}
 
 

@@ -106,6 +106,8 @@ FEEDS = [
         before={2: rebuild_log, 3: set_applied_batch_back},
     ),
     Feed("restored", COLUMNS, [FIRST, SECOND, THIRD], models=STATE, before={2: restore_log}),
+    # Listed with a length, read without a row: no batch is made of it, and none is taken for applied.
+    Feed("only_a_mark", COLUMNS, [FIRST, {"t+0+1.json": b"\xef\xbb\xbf"}, THIRD], models=STATE),
     Feed("vanished", COLUMNS, [FIRST | SECOND]),
     Feed("never_landed", COLUMNS, [{}], models=STATE),
     Feed("rebuilt_without_ledger", COLUMNS, [FIRST, {}], models=STATE, before={1: rebuild_log_that_no_ledger_knows}),
@@ -198,6 +200,10 @@ def test_log_rebuilt_without_a_ledger_then_a_build_gives_the_right_rows(project:
 def test_dropped_ledger_is_derived_from_the_log(project: Project) -> None:
     assert [row["batch"] for row in project.ledger("landed", 4)] == [1, 1, 1, 2, 2, 2, 3]
     assert names(project, "landed", 4) == names(project, "landed", 2) | {20: "first"}
+
+
+def test_file_without_a_row_hides_no_later_batch(project: Project) -> None:
+    assert names(project, "only_a_mark") == {1: "third", 3: "first"}
 
 
 def test_full_refresh_without_a_file_that_was_read_is_refused(project: Project) -> None:

@@ -21,6 +21,7 @@ MODELS = [
 ]
 MART = "fct_order_item"
 AGGREGATE = "agg_sales_by_region"
+COUNT = "agg_item_count"
 
 ITEM = pa.struct(
     [
@@ -132,13 +133,18 @@ def prepare(project: Project) -> None:
     assert str(landing) in moved
     assert BRONZE in moved
     (target / "_shop__sources.yml").write_text(moved, encoding="utf-8")
+    (target / "silver").mkdir(exist_ok=True)
     for name in MODELS:
         shutil.copy(models / "silver" / "shop" / f"{name}.sql", target / "silver")
     (target / "gold").mkdir()
     for name in (MART, AGGREGATE):
         for suffix in ("sql", "yml"):
             shutil.copy(models / "gold" / "sales" / f"{name}.{suffix}", target / "gold")
-    project.more_models = [*MODELS, MART, AGGREGATE]
+    living = "slv_shop__order_items"
+    shutil.copy(models / "silver" / "shop" / f"{living}.sql", target / "silver")
+    sql = f'{{{{ config(contract={{"enforced": false}}) }}}}\nselect count(*) as items from {{{{ ref("{living}") }}}}'
+    (target / "gold" / f"{COUNT}.sql").write_text(sql + "\n", encoding="utf-8")
+    project.more_models = [*MODELS, MART, AGGREGATE, living, COUNT]
     for number, (items, orders, products) in enumerate(ROUNDS):
         confluent = "samples of the shop/shop/confluent-{}/topics/shop.public.{}/partition=0/shop.public.{}+0+{}.{}"
         entities = {
@@ -202,6 +208,14 @@ def test_aggregate_is_left_alone_until_something_behind_it_changes(project: Proj
     run(project, "--select", AGGREGATE)
     (row,) = project.rows(f"{GOLD}.{AGGREGATE}")
     assert row["quantity"] == 2 * sum(quantity for _, _, quantity, _ in EXPECTED[-1].values())
+
+
+def test_mart_is_computed_anew_when_a_view_behind_it_changes(project: Project) -> None:
+    assert project.rows(f"{GOLD}.{COUNT}") == [{"items": len(EXPECTED[-1])}]
+    view = project.folder / "models" / "silver" / "slv_shop__order_items.sql"
+    view.write_text(f"select * from ({view.read_text(encoding='utf-8')}) where qty = 9\n", encoding="utf-8")
+    run(project, "--select", "slv_shop__order_items", COUNT)
+    assert project.rows(f"{GOLD}.{COUNT}") == [{"items": 1}]
 
 
 def test_incremental_mart_equals_full_refresh(project: Project) -> None:

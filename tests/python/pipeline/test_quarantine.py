@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from .events import Line, Number, avro, flattened, lines, mysql, postgresql, text, unscaled, zipped
+from .events import Line, Number, avro, encoded, flattened, lines, mysql, postgresql, text, unscaled, zipped
 from .project import Feed, Project
 
 COLUMNS: dict[str, Any] = {
@@ -22,6 +22,9 @@ COLUMNS: dict[str, Any] = {
     "raw": "binary",
     "list": "array<int>",
     "moments": "array<timestamp_ntz>",
+    "prices": ("array<decimal(6,2)>", {"semantic_type": "decimal"}),
+    "mask": ("bigint", {"semantic_type": "io.debezium.data.Bits"}),
+    "small_mask": ("tinyint", {"semantic_type": "io.debezium.data.Bits"}),
     "iso": ("timestamp_ntz", {"semantic_type": "io.debezium.time.IsoTimestamp"}),
     "iso_day": ("date", {"semantic_type": "io.debezium.time.IsoDate"}),
     "single": "float",
@@ -101,6 +104,10 @@ BAD: dict[str, tuple[Line, str, str | None]] = {
     "one before 1970": (created(7, at=-1), "ambiguous_unit", "at"),
     "the last millisecond of 9999": (created(7, at=253402300799999), "ambiguous_unit", "at"),
     "milliseconds or microseconds in a list": (created(7, moments=[0, 1710037800123]), "ambiguous_unit", "moments"),
+    "too many fraction digits in a list": (created(7, prices=["1.5", "1.239"]), "type_misfit", "prices"),
+    "64 bits": (created(7, mask=encoded(b"\xff" * 8)), "type_misfit", "mask"),
+    "65 bits": (created(7, mask=encoded(b"\x01" * 9)), "type_misfit", "mask"),
+    "more bits than the type has": (created(7, small_mask=encoded(b"\xff")), "type_misfit", "small_mask"),
     "several": (created(7, size=1.5, day="x"), "type_misfit", "size, day"),
 }
 GOOD = [created(100 + number) for number in range(len(BAD) + 1)]

@@ -322,6 +322,18 @@ EMBEDDED: dict[str, tuple[str, Any, Any, Any]] = {
         [0],
         ["1970-01-01"],
     ),
+    "prices": (
+        "array<decimal(12,4)>",
+        {"type": "array", "items": {"type": "bytes", "name": CONNECT + "Decimal", "parameters": {"scale": "1"}}},
+        [unscaled(15), None],
+        [Decimal("1.5"), None],
+    ),
+    "moments": (
+        "array<timestamp_ntz>",
+        {"type": "array", "items": {"type": "int64", "name": DEBEZIUM + "Timestamp"}},
+        [1710037800001],
+        ["2024-03-10 02:30:00.001"],
+    ),
 }
 
 

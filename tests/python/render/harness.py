@@ -109,12 +109,14 @@ class Renderer:
         this: the model's relation.
         meta: the model's ``meta``.
         strategy: the model's ``incremental_strategy``.
+        materialized: the model's materialization.
         variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
         nodes: dbt's graph of models by unique id.
         parents: unique ids that the model depends on.
         selected: unique ids of the selected resources.
-        columns: names of the columns that a relation has in the database.
+        columns: names of the columns that a relation has in the database, each a string.
+        types: other types by relation and column.
         answers: rows of a query, by a text that the query (whitespace folded) contains.
         queries: the queries that ran, whitespace folded.
         messages: what was logged.
@@ -127,12 +129,14 @@ class Renderer:
     this: SparkRelation = field(default_factory=lambda: relation("stg_shop__orders"))
     meta: Mapping[str, Any] = field(default_factory=dict)
     strategy: str = "merge"
+    materialized: str = "incremental"
     variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
     nodes: Mapping[str, Any] = field(default_factory=dict)
     parents: Sequence[str] = ()
     selected: Sequence[str] = ()
     columns: Sequence[str] = ()
+    types: Mapping[tuple[str, str], str] = field(default_factory=dict)
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
@@ -170,7 +174,11 @@ class Renderer:
             **generate_base_context({}),
             "adapter": SimpleNamespace(dispatch=self._dispatch, get_columns_in_relation=self._columns_in_relation),
             "api": SimpleNamespace(Relation=SparkRelation),
-            "config": {"meta": self.meta, "incremental_strategy": self.strategy},
+            "config": {
+                "meta": self.meta,
+                "incremental_strategy": self.strategy,
+                "materialized": self.materialized,
+            },
             "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
             "exceptions": SimpleNamespace(**exceptions | {"warn": self.warnings.append}),
             "execute": self.execute,
@@ -202,8 +210,9 @@ class Renderer:
             if (candidate := f"{prefix}__{name}") in all_macros()
         )
 
-    def _columns_in_relation(self, _relation: SparkRelation) -> list[SimpleNamespace]:
-        return [SimpleNamespace(name=name) for name in self.columns]
+    def _columns_in_relation(self, of: SparkRelation) -> list[SimpleNamespace]:
+        types = {name: self.types.get((of.identifier or "", name), "string") for name in self.columns}
+        return [SimpleNamespace(name=name, dtype=dtype) for name, dtype in types.items()]
 
     def _log(self, message: str, info: bool = False) -> str:
         self.messages.append(message)
@@ -215,8 +224,8 @@ class Renderer:
         for text, rows in self.answers.items():
             if text in folded:
                 return [_Row(row) for row in rows]
-        if re.fullmatch(r"set alluvium\.newest_batch\.\S+", folded):
-            return []  # a setting that no earlier step of the run has left
+        if re.fullmatch(r"set alluvium\.\S+( = .*)?", folded):
+            return []  # a setting that no earlier step of the run has left, or one that this step leaves
         raise AssertionError(f"this query was not expected: {folded}")
 
 

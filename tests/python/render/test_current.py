@@ -12,7 +12,7 @@ STATE = relation("slv_shop__orders_state")
 MART = relation("fct_order", "gold")
 BATCHES = {"after": 4, "until": 6}
 ODD = feed(key=["a b", "sel`ect"], columns=[column(name, nullable=name == "a b") for name in ODD_NAMES])
-SETTING = "set alluvium.pending_batch.silver.slv_shop__orders_state.stg_shop__orders"
+SETTING = f"set {Renderer().render('setting', 'pending_batch.stg_shop__orders', STATE)}"
 
 
 def state(**changes: Any) -> Renderer:
@@ -62,9 +62,23 @@ def test_current_state_refuses_a_table_without_a_key() -> None:
 
 
 def test_default_current_state_without_news_reads_nothing() -> None:
-    sql = state().render("default__current_state", LOG, feed(), "soft", {"after": 6, "until": 6})
+    renderer = state()
+    renderer.columns = ["id", "note", "_cdc_position"]
+    sql = renderer.render("default__current_state", LOG, feed(), "soft", {"after": 6, "until": 6})
     assert fold(sql).endswith("select * from silver.slv_shop__orders_state where false")
     assert_parses(sql)
+    # A column that the table has not yet: dbt adds it from the model's own columns.
+    renderer.columns = ["id", "_cdc_position"]
+    assert "latest as (" in renderer.sql("default__current_state", LOG, feed(), "soft", {"after": 6, "until": 6})
+
+
+def test_current_state_refuses_a_model_that_would_not_merge_under_the_guard() -> None:
+    renderer = state()
+    renderer.strategy = "append"
+    assert 'incremental_strategy is "append"; allowed: merge.' in renderer.refusal("current_state", LOG)
+    renderer.strategy = "merge"
+    renderer.meta = {"cdc": {"delete_policy": "soft"}}
+    assert "meta.cdc.merge_guard is not given; allowed: _cdc_position." in renderer.refusal("current_state", LOG)
 
 
 @pytest.mark.parametrize("batches", [None, BATCHES])
@@ -189,6 +203,18 @@ def test_delete_vanished_keys(macros: Renderer) -> None:
     )
 
 
+def test_delete_vanished_keys_of_a_state_that_counts_anew_takes_it_whole(macros: Renderer) -> None:
+    macros.this = MART
+    macros.answers = {
+        "show tblproperties gold.fct_order": [{"key": "alluvium.applied_batch.slv_shop__orders_state", "value": "6"}],
+        "show tblproperties silver.slv_shop__orders_state": [
+            {"key": "alluvium.applied_batch.stg_shop__orders", "value": "1"}
+        ],
+        "merge into": [],
+    }
+    assert "_cdc_batch > 0" in macros.does("delete_vanished_keys", STATE, ["id"])[-1]
+
+
 def test_delete_vanished_keys_of_a_level_mart_costs_no_merge(macros: Renderer) -> None:
     macros.this = MART
     macros.answers = {
@@ -240,8 +266,10 @@ def test_newest_upstream_batch(macros: Renderer) -> None:
     assert macros.render("newest_upstream_batch", LOG) == 6
 
 
-def test_pending_batch_setting() -> None:
-    assert f"set {state().render('pending_batch_setting', 'stg_shop__orders')}" == SETTING
+def test_applied_batch_below(macros: Renderer) -> None:
+    macros.answers = {"show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": "5"}]}
+    assert macros.render("applied_batch_below", STATE, "stg_shop__orders", 6) == 5
+    assert macros.render("applied_batch_below", STATE, "stg_shop__orders", 4) == 0
 
 
 @pytest.mark.parametrize(("value", "pending"), [("6", 6), ("0", 0), ("<undefined>", None)])
@@ -367,39 +395,61 @@ def mart(**changes: Any) -> Renderer:
     return Renderer(**{**settings, **changes})
 
 
-VERSION = {"describe history silver.slv_shop__orders_state limit 1": [{"version": 3, "timestamp": "2024-05-01"}]}
+BEHIND: dict[str, list[dict[str, Any]]] = {
+    "describe history silver.slv_shop__orders_state limit 1": [{"version": 3, "timestamp": "2024-05-01"}],
+    "describe extended silver.slv_shop__orders": [
+        {"col_name": "id", "data_type": "int"},
+        {"col_name": "View Text", "data_type": "select 1"},
+    ],
+}
+
+
+def behind(renderer: Renderer) -> Any:
+    return renderer.render("inputs_behind", renderer.context()["model"])
 
 
 def fingerprint(renderer: Renderer) -> str:
     return str(renderer.render("inputs_fingerprint", renderer.context()["model"]))
 
 
-def test_tables_behind() -> None:
-    renderer = mart()
-    model = renderer.context()["model"]
-    assert renderer.render("tables_behind", model) == ["silver.slv_shop__orders_state"]
-    renderer.parents = ["model.slv", "source.of.something"]
-    assert renderer.render("tables_behind", renderer.context()["model"]) == ["silver.slv_shop__orders_state", None]
+def test_inputs_behind() -> None:
+    assert behind(mart(answers=BEHIND)) == ["select 1", "silver.slv_shop__orders_state 3 2024-05-01"]
+    with_source = mart(answers=BEHIND, parents=["model.state", "source.of.something"])
+    assert behind(with_source) == ["silver.slv_shop__orders_state 3 2024-05-01", None]
+    assert behind(mart(parents=[])) == []
 
 
-def test_inputs_fingerprint_follows_sql_and_versions() -> None:
-    first = mart(answers=VERSION)
+def test_view_text_and_newest_commit() -> None:
+    renderer = mart(answers=BEHIND)
+    assert renderer.render("view_text", renderer.nodes["model.slv"]) == "select 1"
+    assert (
+        renderer.render("newest_commit", renderer.nodes["model.state"]) == "silver.slv_shop__orders_state 3 2024-05-01"
+    )
+
+
+def test_inputs_fingerprint_follows_sql_views_and_commits() -> None:
+    def changed(text: str, **row: Any) -> dict[str, Any]:
+        return {key: [old | row if text in key else old for old in rows] for key, rows in BEHIND.items()}
+
+    first = mart(answers=BEHIND)
     model = first.context()["model"]
-    newer = {text: [row | {"version": 4} for row in rows] for text, rows in VERSION.items()}
-    again = {text: [row | {"timestamp": "2024-05-02"} for row in rows] for text, rows in VERSION.items()}
-    assert fingerprint(first) == fingerprint(mart(answers=VERSION))
+    assert fingerprint(first) == fingerprint(mart(answers=BEHIND))
     others = {
-        fingerprint(mart(answers=newer)),
-        fingerprint(mart(answers=again)),
+        fingerprint(mart(answers=changed("history", version=4))),
+        fingerprint(mart(answers=changed("history", timestamp="2024-05-02"))),
+        fingerprint(mart(answers=changed("extended", data_type="select 2"))),
         first.render("inputs_fingerprint", model | {"compiled_code": "select 2"}),
         fingerprint(mart(parents=["source.of.something"])),
     }
-    assert len(others | {fingerprint(first)}) == 5
+    assert len(others | {fingerprint(first)}) == 6
+    unknown = fingerprint(mart(parents=[]))
+    assert unknown == fingerprint(mart(parents=["source.of.something"]))
+    assert unknown.startswith("unknown_")
 
 
 def test_note_inputs() -> None:
-    renderer = mart(answers=VERSION | {"set alluvium.inputs.": []})
-    setting = renderer.render("inputs_setting")
+    renderer = mart(answers=BEHIND)
+    setting = renderer.render("setting", "inputs", MART)
     assert renderer.does("note_inputs")[-1] == f"set {setting} = {fingerprint(renderer)}"
     assert mart(strategy="merge").does("note_inputs") == []
     assert mart(execute=False).does("note_inputs") == []
@@ -412,6 +462,7 @@ def noted(inputs: str, stored: str | None) -> Renderer:
         columns=["id", "a b"],
         answers={
             "set alluvium.inputs.": [{"value": inputs}],
+            "set spark.sql.sources.partitionOverwriteMode = STATIC": [],
             "show tblproperties": [{"key": "other", "value": "x"}, *properties],
             "alter table": [],
         },
@@ -421,15 +472,17 @@ def noted(inputs: str, stored: str | None) -> Renderer:
 @pytest.mark.parametrize(("stored", "same"), [("a", True), ("b", False), (None, False)])
 def test_has_same_inputs(stored: str | None, same: bool) -> None:
     renderer = noted("a", stored)
-    assert renderer.render("noted_inputs") == "a"
     assert renderer.render("has_same_inputs") is same
     recorded = any(sql.startswith("alter table") for sql in renderer.does("record_inputs"))
     assert recorded is not same
+    renderer.queries.clear()
     sql = renderer.sql("get_insert_overwrite_sql", relation("tmp"), MART, MART)
     if same:
         assert sql == "select 'nothing new' as applied"
     else:
         assert sql == f"insert overwrite {MART} (`id`, `a b`) select `id`, `a b` from silver.tmp"
+        # Taken out before the rows change: a run that is killed in between leaves none.
+        assert f"alter table {MART} unset tblproperties if exists ('alluvium.inputs')" in renderer.queries
 
 
 def test_record_inputs_of_another_strategy_does_nothing() -> None:

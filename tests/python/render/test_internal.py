@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -120,10 +121,47 @@ def test_feed_columns_refuses(macros: Renderer) -> None:
         ("DECIMAL(10, 2)", "decimal(10,2)"),
         ("Array< Int >", "array<int>"),
         ("struct<firstName: string>", "struct<firstName: string>"),
+        ("array<numeric(12, 2)>", "array<decimal(12,2)>"),
+        ("map<string, integer>", "map<string,int>"),
+        ("TIMESTAMP_LTZ", "timestamp"),
+        ("timestamp_ntz", "timestamp_ntz"),
     ],
 )
 def test_normal_type(macros: Renderer, declared: str, normal: str) -> None:
-    assert macros.render("normal_type", declared) == normal
+    assert macros.render("normal_type", "m", declared) == normal
+
+
+@pytest.mark.parametrize("declared", ["varchar(10)", "time", "array<interval>", "decimal(10,2) unsigned"])
+def test_a_type_that_nothing_is_decoded_to_is_refused(macros: Renderer, declared: str) -> None:
+    assert macros.refusal("normal_type", "m", declared).startswith(f'm: data_type is "{declared}"; allowed: string, ')
+
+
+def test_unsigned_is_for_decimals(macros: Renderer) -> None:
+    unsigned = source(columns={"id": {"name": "id", "data_type": "bigint", "meta": {"cdc": {"unsigned": True}}}})
+    assert macros.refusal("feed_columns", "m", unsigned) == (
+        'm: data_type of the unsigned column id is "bigint"; allowed: decimal(20,0).'
+    )
+
+
+def test_require_incremental(macros: Renderer) -> None:
+    assert macros.does("require_incremental", "m", "merge") == []
+    macros.strategy = "append"
+    assert macros.refusal("require_incremental", "m", "merge") == (
+        'm: model stg_shop__orders: incremental_strategy is "append"; allowed: merge.'
+    )
+    macros.materialized = "table"
+    assert 'materialized is "table"; allowed: incremental.' in macros.refusal("require_incremental", "m", "merge")
+
+
+def test_what_a_run_remembers(macros: Renderer) -> None:
+    log = relation("stg_shop__orders")
+    name = macros.render("setting", "kind", log)
+    assert re.fullmatch(r"alluvium\.kind\.[0-9a-f]{32}\.silver\.stg_shop__orders", name)
+    assert macros.does("remember", "kind", log, 3) == [f"set {name} = 3"]
+    macros.answers = {f"set {name}": [{"value": "3"}]}
+    assert macros.render("remembered", "kind", log) == "3"
+    macros.answers = {"set x": [{"value": "<undefined>"}]}
+    assert macros.render("session_setting", "x") is None
 
 
 def test_a_threshold_that_nothing_reads_is_refused() -> None:
