@@ -78,6 +78,9 @@
         {%- if not column.data_type -%}
             {% do alluvium.raise_invalid(subject, "data_type of column " ~ column.name, none, "a Spark SQL type") %}
         {%- endif -%}
+        {%- if column.name.startswith("_cdc_") or column.name in ["_is_deleted", "_deleted_at"] -%}
+            {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that is not one of this project's own: `_cdc_...`, `_is_deleted`, `_deleted_at`") %}
+        {%- endif -%}
         {%- set cdc = (column.meta or {}).get("cdc") or ((column.config or {}).get("meta") or {}).get("cdc") or {} -%}
         {%- for option in cdc if option not in ["semantic_type", "nullable", "default", "unsigned"] -%}
             {% do alluvium.raise_invalid(

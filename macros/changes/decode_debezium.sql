@@ -35,11 +35,15 @@ records as (
     {{ alluvium.bronze_records(feed, batch.runs) | indent(4) }}
 ),
 
--- The line as JSON. The brackets make anything but exactly one value on the line visible.
+-- The line as JSON, before an empty object: anything but exactly one value on the line leaves not two elements.
 parsed as (
     select
         *,
-        from_json(concat('[', value, ']'), 'array<{{ alluvium.record_type(feed, "map<string,string>") }}>') as lines
+        from_json(
+            concat('[', value, ',{}]'),
+            'array<{{ alluvium.record_type(feed, "map<string,string>") }}>',
+            map('allowSingleQuotes', 'false')
+        ) as lines
         {%- if feed.decimal_format == "numeric" %},
         from_json(concat('[', value, ']'), {{ alluvium.string_literal("array<" ~ alluvium.record_type(feed, alluvium.number_fields_type(feed)) ~ ">") }}) as number_lines
         {%- endif %}

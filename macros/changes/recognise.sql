@@ -33,15 +33,15 @@ recognised as (
             "case"
             ~ "\n                when record_op in ('c', 'u', 'd', 'r') then 'change'"
             ~ "\n                when record_op = 't' then 'truncate'"
-            ~ "\n                when record_op = 'm' then 'message'"
+            ~ "\n                when record_op = 'm' and record_source is not null then 'message'"
             ~ "\n                when record_op is not null then 'rejected'"
-            ~ "\n                when record_status in ('BEGIN', 'END') and record_id is not null then 'transaction'"
-            ~ "\n                when record_ddl is not null or record_databaseName is not null then 'schema_change'"
-            ~ "\n                when record_ts_ms is not null and record_source is null and record_after is null and record_before is null then 'heartbeat'"
+            ~ "\n                when record_status in ('BEGIN', 'END') and " ~ alluvium.has_only_fields(feed, ["status", "id", "event_count", "data_collections", "ts_ms"]) ~ " then 'transaction'"
+            ~ "\n                when record_databaseName is not null and " ~ alluvium.has_only_fields(feed, ["source", "ts_ms", "databaseName", "schemaName", "ddl", "tableChanges"]) ~ " then 'schema_change'"
+            ~ "\n                when record_ts_ms is not null and " ~ alluvium.has_only_fields(feed, ["ts_ms"]) ~ " then 'heartbeat'"
             ~ "\n                else 'rejected'"
             ~ "\n            end"
         ) }} as kind,
-        coalesce(timestamp_micros(record_source.ts_us), timestamp_millis(record_source.ts_ms)) as source_ts,
+        timestamp_micros(coalesce(record_source.ts_us, try_multiply(record_source.ts_ms, 1000))) as source_ts,
         record_source.snapshot as snapshot,
         coalesce(record_source.gtid, cast(record_source.txId as string), record_transaction.id) as transaction_id,
         record_transaction.total_order as transaction_order,
@@ -53,6 +53,23 @@ recognised as (
     from unwrapped
 )
 {%- endmacro %}
+
+
+{#
+    A control record is known by all of its fields: a row of a table that has a column like one of them is none. Asked of
+    lines only that are no row change, so it costs nothing on the others.
+#}
+{% macro has_only_fields(feed, fields) %}
+    {%- set record = "get_json_object(value, '$.value')" if feed.store_envelope else "value" -%}
+    {%- set path = "$.value.payload" if feed.store_envelope else "$.payload" -%}
+    {%- set known = [] -%}
+    {%- for field in fields -%}
+        {%- do known.append(alluvium.string_literal(field)) -%}
+    {%- endfor -%}
+    {{ return(
+        "size(array_except(json_object_keys(coalesce(get_json_object(value, '" ~ path ~ "'), " ~ record ~ ")), array(" ~ known | join(", ") ~ "))) = 0"
+    ) }}
+{% endmacro %}
 
 
 {#
@@ -84,7 +101,7 @@ recognised as (
             ~ "\n                else 'rejected'"
             ~ "\n            end"
         ) }} as kind,
-        timestamp_millis(try_cast(coalesce(fields['{{ prefix }}source_ts_ms'], fields['{{ prefix }}ts_ms']) as bigint)) as source_ts,
+        timestamp_micros(try_multiply(try_cast(coalesce(fields['{{ prefix }}source_ts_ms'], fields['{{ prefix }}ts_ms']) as bigint), 1000)) as source_ts,
         coalesce(fields['{{ prefix }}source_snapshot'], fields['{{ prefix }}snapshot']) as snapshot,
         coalesce(fields['{{ prefix }}transaction_id'], fields['{{ prefix }}source_txId'], fields['{{ prefix }}txId']) as transaction_id,
         try_cast(fields['{{ prefix }}transaction_total_order'] as bigint) as transaction_order,
@@ -133,6 +150,11 @@ operations as (
 {%- endmacro %}
 
 
+{% macro is_malformed() %}
+    {{ return("lines is null or size(lines) <> 2 or lines[0] is null or lines[1] is null") }}
+{% endmacro %}
+
+
 {# What the line is before it is looked into; `of_record` tells the kinds of a readable record apart. #}
 {% macro record_kind(feed, of_record) -%}
     case
@@ -143,7 +165,7 @@ operations as (
             {%- if feed.store_envelope %}
             when lines[0].metadata is not null and lines[0].value is null and get_json_object(value, '$.value') is null then 'tombstone'
             {%- endif %}
-            when lines is null or size(lines) <> 1 or lines[0] is null then 'rejected'
+            when {{ alluvium.is_malformed() }} then 'rejected'
             else {{ of_record }}
         end
 {%- endmacro %}
@@ -156,7 +178,7 @@ value,
 number_lines,
 {%- endif %}
 read_error,
-lines is null or size(lines) <> 1 or lines[0] is null as malformed,
+{{ alluvium.is_malformed() }} as malformed,
 file_path,
 file_length,
 file_modified_at,

@@ -91,17 +91,30 @@
 
 {% macro is_misfit(column, feed) %}
     {%- set text, value = alluvium.text_of(column.name), alluvium.value_of(column.name) -%}
-    {%- set misfit = "row_image[" ~ alluvium.string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null" -%}
+    {%- set changed = alluvium.is_changed_value(column, text, value) -%}
+    {{ return(
+        "row_image[" ~ alluvium.string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null"
+        ~ (" or (" ~ changed ~ ")" if changed else "") ~ ")"
+    ) }}
+{% endmacro %}
+
+
+{#
+    The condition that a value is there and is not what its text says; none for types whose cast gives the value or NULL.
+    A number that is too large for its type becomes infinity; an infinity of the source says so.
+#}
+{% macro is_changed_value(column, text, value) %}
     {%- if column.data_type.startswith("decimal") -%}
-        {%- set misfit = misfit ~ " or " ~ alluvium.is_rounded(column, text, value) -%}
+        {{ return(alluvium.is_rounded(column, text)) }}
     {%- elif column.data_type in ["float", "double"] -%}
-        {#- A number that is too large becomes infinity; an infinity of the source says so. -#}
-        {%- set misfit = misfit ~ " or (abs(" ~ value ~ ") = cast('Infinity' as " ~ column.data_type ~ ") and " ~ text ~ " not like '%Inf%')" -%}
+        {{ return("abs(" ~ value ~ ") = cast('Infinity' as " ~ column.data_type ~ ") and " ~ text ~ " not like '%Inf%'") }}
     {%- elif column.data_type.startswith("array") -%}
-        {%- set misfit = misfit ~ " or size(filter(from_json(" ~ text ~ ", 'array<string>'), element -> element is not null))"
-            ~ " <> size(filter(" ~ value ~ ", element -> element is not null))" -%}
+        {{ return(
+            "size(filter(from_json(" ~ text ~ ", 'array<string>'), element -> element is not null))"
+            ~ " <> size(filter(" ~ value ~ ", element -> element is not null))"
+        ) }}
     {%- endif -%}
-    {{ return(misfit ~ ")") }}
+    {{ return(none) }}
 {% endmacro %}
 
 

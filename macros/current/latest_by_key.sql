@@ -17,8 +17,8 @@ select
 from (
     select
         *,
-        row_number() over (partition by {{ alluvium.column_list(key) | join(", ") }} order by {{ order_by }} desc) as newest_first
+        row_number() over (partition by {{ alluvium.column_list(key) | join(", ") }} order by {{ order_by }} desc) as _cdc_newest_first
     from {{ from }}
 ) as ordered
-where newest_first = 1
+where _cdc_newest_first = 1
 {%- endmacro %}

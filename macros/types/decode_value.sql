@@ -116,14 +116,20 @@
     {%- elif mode == "base64-url-safe" -%}
         {{ return("try_to_binary(translate(" ~ text ~ ", '-_', '+/'), 'base64')") }}
     {%- endif -%}
-    {{ return("try_to_binary(" ~ text ~ ", 'base64')") }}
+    {{ return(alluvium.base64_bytes(text)) }}
+{% endmacro %}
+
+
+{# Whole base64 only: Spark's own decoder takes `12` and makes a byte of it, and a number would decode to another. #}
+{% macro base64_bytes(text) %}
+    {{ return("if(length(" ~ text ~ ") % 4 = 0 and " ~ text ~ " rlike '^[A-Za-z0-9+/]*={0,2}$', try_to_binary(" ~ text ~ ", 'base64'), null)") }}
 {% endmacro %}
 
 
 {# bit(n) arrives as little-endian bytes; a number of 64 bits or more does not fit. #}
 {% macro decode_bits(column, text) -%}
     transform(
-                filter(array(try_to_binary({{ text }}, 'base64')), bytes -> length(bytes) <= 8),
+                filter(array({{ alluvium.base64_bytes(text) }}), bytes -> length(bytes) <= 8),
                 bytes -> try_cast(nullif(greatest(aggregate(
                     sequence(1, length(bytes)),
                     cast(0 as bigint),
@@ -133,16 +139,19 @@
 {%- endmacro %}
 
 
+{# An element that does not fit becomes NULL, and is_misfit counts those. #}
 {% macro decode_array(column, feed, text) -%}
     {%- set element = {"name": column.name, "data_type": column.data_type[6:-1], "cdc": {"semantic_type": column.cdc.semantic_type}} -%}
-    {%- if element.data_type.startswith("decimal") and feed.decimal_format == "numeric" -%}
+    {%- set is_decimal = element.data_type.startswith("decimal") -%}
+    {%- if is_decimal and feed.decimal_format == "numeric" -%}
         {% do alluvium.refuse_json_numbers(column, feed) %}
     {%- endif -%}
-    {%- set number_text = alluvium.number_text(element, feed, "element") if element.data_type.startswith("decimal") else "element" -%}
-    {%- set value = alluvium.decode_value(element, feed, number_text) -%}
-    {#- A rounded element counts as one that does not fit: see is_misfit. -#}
-    {%- if element.data_type.startswith("decimal") -%}
-        {%- set value = "if(" ~ alluvium.is_rounded(element, number_text, value) ~ ", null, " ~ value ~ ")" -%}
+    {%- set element_text = "number" if is_decimal else "element" -%}
+    {%- set value = alluvium.decode_value(element, feed, element_text) -%}
+    {%- set changed = alluvium.is_changed_value(element, element_text, value) -%}
+    {%- set value = "if(" ~ changed ~ ", null, " ~ value ~ ")" if changed else value -%}
+    {%- if is_decimal -%}
+        {%- set value = "transform(array(" ~ alluvium.number_text(element, feed, "element") ~ "), number -> " ~ value ~ ")[0]" -%}
     {%- endif -%}
     transform(from_json({{ text }}, 'array<string>'), element -> {{ value }})
 {%- endmacro %}

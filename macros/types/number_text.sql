@@ -45,7 +45,7 @@
 #}
 {% macro unscaled_value(text) -%}
     transform(
-                        array(hex(try_to_binary({{ text }}, 'base64'))),
+                        array(hex({{ alluvium.base64_bytes(text) }})),
                         digits -> transform(
                             array(if(length(digits) between 2 and 32, lpad(digits, 32, if(digits >= '8', 'F', '0')), null)),
                             wide -> cast(
@@ -57,9 +57,14 @@
 {%- endmacro %}
 
 
-{# True where a decimal's text has more digits than its column keeps; the cast alone would round in silence. #}
-{% macro is_rounded(column, text, value) -%}
-    {%- set precision = alluvium.decimal_precision(column.data_type) -%}
-    {%- set scale = alluvium.decimal_scale(column.data_type) -%}
-    {{ value }} <> try_cast({{ text }} as decimal(38, {{ 38 - (precision - scale) }}))
+{#
+    True where a decimal's text has more fraction digits than its column keeps; the cast alone would round in silence. Counted
+    in the text (`1.50`, `-1234E-2`): a wider decimal to compare with is not to be had where the column has all 38 digits.
+#}
+{% macro is_rounded(column, text) -%}
+    {%- set mantissa = "split_part(upper(" ~ text ~ "), 'E', 1)" -%}
+    {%- set exponent = "coalesce(try_cast(nullif(split_part(upper(" ~ text ~ "), 'E', 2), '') as int), 0)" -%}
+    rtrim('0', replace({{ mantissa }}, '.')) rlike '[1-9]'
+            and length(split_part({{ mantissa }}, '.', 2)) - {{ exponent }}
+            - length(replace({{ mantissa }}, '.')) + length(rtrim('0', replace({{ mantissa }}, '.'))) > {{ alluvium.decimal_scale(column.data_type) }}
 {%- endmacro %}

@@ -22,6 +22,9 @@ COLUMNS: dict[str, Any] = {
     "raw": "binary",
     "list": "array<int>",
     "moments": "array<timestamp_ntz>",
+    "singles": "array<float>",
+    "nested": "array<array<int>>",
+    "wide": ("decimal(38,10)", {"semantic_type": "decimal"}),
     "prices": ("array<decimal(6,2)>", {"semantic_type": "decimal"}),
     "mask": ("bigint", {"semantic_type": "io.debezium.data.Bits"}),
     "small_mask": ("tinyint", {"semantic_type": "io.debezium.data.Bits"}),
@@ -108,6 +111,18 @@ BAD: dict[str, tuple[Line, str, str | None]] = {
     "64 bits": (created(7, mask=encoded(b"\xff" * 8)), "type_misfit", "mask"),
     "65 bits": (created(7, mask=encoded(b"\x01" * 9)), "type_misfit", "mask"),
     "more bits than the type has": (created(7, small_mask=encoded(b"\xff")), "type_misfit", "small_mask"),
+    "an element out of range of its float": (created(7, singles=[1e300]), "type_misfit", "singles"),
+    "lost in an array in an array": (created(7, nested=[[1, "x"], [3]]), "type_misfit", "nested"),
+    "one digit too many for all 38": (created(7, wide="1.12345678901"), "type_misfit", "wide"),
+    "a number that is base64 by chance": (created(7, amount="12"), "type_misfit", "amount"),
+    "a number where bytes are": (created(7, raw=12), "type_misfit", "raw"),
+    "bracket that closes too early": (text(created(7)) + "]" + text(created(8)), "malformed_json", None),
+    "bracket behind": (text(created(7)) + "]", "malformed_json", None),
+    "single quotes": ("{'op': 'c'}", "malformed_json", None),
+    "row like a heartbeat": ('{"id":1,"name":"x","ts_ms":5}', "unknown_shape", None),
+    "row like a transaction": ('{"id":"1","status":"END","price":5}', "unknown_shape", None),
+    "row like a schema change": ('{"id":"1","ddl":"x","databaseName":"y"}', "unknown_shape", None),
+    "row like a message": ('{"op":"m","id":7}', "unknown_op", "m"),
     "several": (created(7, size=1.5, day="x"), "type_misfit", "size, day"),
 }
 GOOD = [created(100 + number) for number in range(len(BAD) + 1)]
@@ -157,6 +172,8 @@ FEEDS = [
                 "empty+0+1001.json": b"",
                 "no lines+0+1002.json.gz": zipped(b""),
                 "other+0+1100.json": lines(created(999)),
+                # No time on any clock: it orders nothing, so it costs neither the line nor the run.
+                "clock+0+1200.json": lines(created(998) | {"source": {"lsn": 2000, "ts_ms": 2**63 - 1}}),
             }
         ],
         key=("id", "other"),
@@ -258,6 +275,7 @@ def test_bad_line_is_one_row_with_reason_text_and_place(project: Project, name: 
 def test_good_lines_beside_bad_ones_arrive(project: Project) -> None:
     assert arrived(project, "bad", "plain") == list(range(100, 101 + len(BAD)))
     assert arrived(project, "bad", "other") == [999]
+    assert arrived(project, "bad", "clock") == [998]
 
 
 def test_torn_last_line_is_rejected_and_the_line_before_arrives(project: Project) -> None:

@@ -261,6 +261,20 @@ def test_carried_columns(macros: Renderer) -> None:
     assert_expression_parses(plain)
 
 
+def test_is_malformed(macros: Renderer) -> None:
+    assert "size(lines) <> 2" in macros.render("is_malformed")
+
+
+def test_has_only_fields(macros: Renderer) -> None:
+    plain = macros.sql("has_only_fields", feed(), ["ts_ms"])
+    assert plain == (
+        "size(array_except(json_object_keys(coalesce(get_json_object(value, '$.payload'), value)), array('ts_ms'))) = 0"
+    )
+    stored = macros.sql("has_only_fields", feed(store_envelope=True), ["a", "b"])
+    assert "get_json_object(value, '$.value.payload'), get_json_object(value, '$.value')" in stored
+    assert_expression_parses(stored)
+
+
 def test_delivery_columns(macros: Renderer) -> None:
     confluent = macros.sql("delivery_columns", feed())
     assert confluent.startswith(
@@ -421,9 +435,13 @@ def test_is_misfit(macros: Renderer) -> None:
     plain = macros.sql("is_misfit", column("a", "int"), feed())
     assert plain == "row_image['a'] is not null and (`value__a` is null)"
     rounded = macros.sql("is_misfit", column("a", "decimal(12,2)"), feed())
-    assert rounded.endswith("or `value__a` <> try_cast(`text__a` as decimal(38, 28)))")
+    assert rounded.endswith(" > 2))")
     torn = macros.sql("is_misfit", column("a", "array<int>"), feed())
     assert "<> size(filter(`value__a`, element -> element is not null)))" in torn
+    assert macros.render("is_changed_value", column("a", "int"), "x", "v") is None
+    assert macros.sql("is_changed_value", column("a", "float"), "x", "v") == (
+        "abs(v) = cast('Infinity' as float) and x not like '%Inf%'"
+    )
 
 
 @pytest.mark.parametrize("connector", ["postgresql", "mysql", "mariadb"])

@@ -100,7 +100,7 @@ def test_latest_by_key(macros: Renderer) -> None:
     sql = macros.sql("latest_by_key", "changes", ["a b", "sel`ect"], ["a b", "note"])
     assert sql == (
         "select `a b`, `note` from (select *, row_number() over (partition by `a b`, `sel``ect`"
-        " order by _cdc_position desc) as newest_first from changes) as ordered where newest_first = 1"
+        " order by _cdc_position desc) as _cdc_newest_first from changes) as ordered where _cdc_newest_first = 1"
     )
     assert_parses(sql)
 

@@ -136,6 +136,14 @@ def test_a_type_that_nothing_is_decoded_to_is_refused(macros: Renderer, declared
     assert macros.refusal("normal_type", "m", declared).startswith(f'm: data_type is "{declared}"; allowed: string, ')
 
 
+@pytest.mark.parametrize("name", ["_cdc_position", "_is_deleted"])
+def test_a_column_with_a_name_of_this_project_is_refused(macros: Renderer, name: str) -> None:
+    taken = source(columns={name: {"name": name, "data_type": "int", "meta": {}}})
+    assert macros.refusal("feed_columns", "m", taken).startswith(
+        f'm: name of a column is "{name}"; allowed: a name that'
+    )
+
+
 def test_unsigned_is_for_decimals(macros: Renderer) -> None:
     unsigned = source(columns={"id": {"name": "id", "data_type": "bigint", "meta": {"cdc": {"unsigned": True}}}})
     assert macros.refusal("feed_columns", "m", unsigned) == (
