@@ -27,7 +27,7 @@ def open_json_lines(content: bytes) -> Opened:
         No semantic types, and the lines without their ending ``\n`` or ``\r\n``. An empty line is a record ``''``; a
         last line without ``\n`` is a record too, unless the file is torn.
     """
-    return None, _lines(content)
+    return None, _without_mark(_lines(content))
 
 
 def _lines(content: bytes) -> Values:
@@ -41,6 +41,12 @@ def _lines(content: bytes) -> Values:
             rest.append(last)
     if rest:
         yield _decode(b"".join(rest))
+
+
+def _without_mark(lines: Values) -> Values:
+    """Takes a byte order mark off the text, as Spark's text source does for a plain file."""
+    for number, line in enumerate(lines):
+        yield line.removeprefix("\ufeff") if number == 0 and isinstance(line, str) else line
 
 
 def _decode(line: bytes) -> str | Rejected:

@@ -22,6 +22,7 @@ def values(content: bytes) -> list[str | None]:
         (b'{"a":1}\r\n\r\n{"a":2}\r\n', ['{"a":1}', "", '{"a":2}']),
         (b"\n\n\n", ["", "", ""]),
         (b"\n", [""]),
+        (b'\xef\xbb\xbf{"a":1}\n\xef\xbb\xbf\n', ['{"a":1}', "\ufeff"]),
         (b' {"a":1} \t\n', [' {"a":1} \t']),
         # What str.splitlines and Spark's text source take for line ends are characters of a JSON string here.
         ('"\u2028\u2029\x85\x0b\x0c\x1c\r"\n'.encode(), ['"\u2028\u2029\x85\x0b\x0c\x1c\r"']),
