@@ -8,16 +8,36 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set newest = alluvium.newest_upstream_batch(upstream) -%}
-    {%- set after = alluvium.applied_batch_below(this, upstream.identifier, newest) if is_incremental() else 0 -%}
+    {%- set after = alluvium.applied_batch_below(this, upstream, newest) if is_incremental() else 0 -%}
     {%- do alluvium.remember("pending_batch." ~ upstream.identifier, this, newest) -%}
+    {%- do alluvium.remember("pending_generation." ~ upstream.identifier, this, alluvium.generation(upstream)) -%}
     {{ return({"after": after, "until": newest}) }}
 {% endmacro %}
 
 
-{# An upstream whose batches end before what was applied is another one than that: it is taken whole. #}
-{% macro applied_batch_below(table, upstream_identifier, newest) %}
-    {%- set applied = alluvium.applied_batch(table, upstream_identifier) -%}
-    {{ return(applied if applied <= newest else 0) }}
+{#
+    An upstream that was built anew, or whose batches end before what was applied, is another one than that: it is taken
+    whole. A state that is built anew from the same log has the same batches and may have other rows.
+#}
+{% macro applied_batch_below(table, upstream, newest) %}
+    {%- set applied = alluvium.applied_batch(table, upstream.identifier) -%}
+    {%- set is_same = alluvium.table_property(table, "applied_generation." ~ upstream.identifier) == alluvium.generation(upstream) -%}
+    {{ return(applied if is_same and applied <= newest else 0) }}
+{% endmacro %}
+
+
+{# What tells a state from itself before it was built anew; `none` for a change log, whose batches go on counting. #}
+{% macro generation(table) %}
+    {{ return(alluvium.table_property(table, "generation")) }}
+{% endmacro %}
+
+
+{# The text of one of this project's properties of a table, `none` where it is not set. #}
+{% macro table_property(table, name) %}
+    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key == "alluvium." ~ name -%}
+        {{ return(row.value) }}
+    {%- endfor -%}
+    {{ return("none") }}
 {% endmacro %}
 
 
@@ -38,10 +58,7 @@
 
 
 {% macro applied_batch(table, upstream_identifier) %}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key == "alluvium.applied_batch." ~ upstream_identifier -%}
-        {{ return(row.value | int) }}
-    {%- endfor -%}
-    {{ return(0) }}
+    {{ return(alluvium.table_property(table, "applied_batch." ~ upstream_identifier) | int(0)) }}
 {% endmacro %}
 
 
@@ -56,12 +73,31 @@
 
 
 {% macro record_applied_batch(upstream_identifier) %}
-    {%- set pending = alluvium.pending_batch(upstream_identifier) -%}
-    {%- if pending not in [none, alluvium.applied_batch(this, upstream_identifier)] -%}
-        {%- do run_query(
-            "alter table " ~ this ~ " set tblproperties ('alluvium.applied_batch." ~ upstream_identifier ~ "' = '" ~ pending ~ "')"
-        ) -%}
+    {%- if alluvium.is_level_with(upstream_identifier) is false -%}
+        {%- set properties = [
+            "'alluvium.applied_batch." ~ upstream_identifier ~ "' = '" ~ alluvium.pending_batch(upstream_identifier) ~ "'",
+            "'alluvium.applied_generation." ~ upstream_identifier ~ "' = '" ~ alluvium.remembered("pending_generation." ~ upstream_identifier, this) ~ "'",
+        ] -%}
+        {#- A table that is built anew has no properties yet. -#}
+        {%- if alluvium.generation(this) == "none" -%}
+            {%- do properties.append("'alluvium.generation' = '" ~ (invocation_id | replace("-", "")) ~ "'") -%}
+        {%- endif -%}
+        {%- do run_query("alter table " ~ this ~ " set tblproperties (" ~ properties | join(", ") ~ ")") -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether the table has applied what the upstream had when the model compiled; none where the model did not ask. #}
+{% macro is_level_with(upstream_identifier) %}
+    {%- set pending = alluvium.pending_batch(upstream_identifier) -%}
+    {%- if pending is none -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return(
+        pending == alluvium.applied_batch(this, upstream_identifier)
+        and alluvium.remembered("pending_generation." ~ upstream_identifier, this)
+        == alluvium.table_property(this, "applied_generation." ~ upstream_identifier)
+    ) }}
 {% endmacro %}
 
 
@@ -69,13 +105,9 @@
 {% macro is_level_with_upstreams() %}
     {%- set level = [] -%}
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
-        {%- set upstream = graph.nodes[parent].alias -%}
-        {%- set pending = alluvium.pending_batch(upstream) -%}
-        {%- if pending is not none -%}
-            {%- do level.append(pending == alluvium.applied_batch(this, upstream)) -%}
-        {%- endif -%}
+        {%- do level.append(alluvium.is_level_with(graph.nodes[parent].alias)) -%}
     {%- endfor -%}
-    {{ return(level | length > 0 and false not in level) }}
+    {{ return(true in level and false not in level) }}
 {% endmacro %}
 
 

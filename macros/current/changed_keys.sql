@@ -30,7 +30,7 @@ where _cdc_batch > {{ batches.after }}
 {% macro delete_vanished_keys(state, key) %}
     {%- if execute and is_incremental() -%}
         {%- set newest = alluvium.newest_upstream_batch(state) -%}
-        {%- set after = alluvium.applied_batch_below(this, state.identifier, newest) -%}
+        {%- set after = alluvium.applied_batch_below(this, state, newest) -%}
         {%- if after < newest -%}
             {%- do run_query(alluvium.delete_vanished_keys_sql(this, state, key, after)) -%}
         {%- endif -%}
