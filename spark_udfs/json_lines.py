@@ -45,8 +45,9 @@ def _lines(content: bytes) -> Values:
 
 def _without_mark(lines: Values) -> Values:
     """Takes a byte order mark off the text, as Spark's text source does for a plain file."""
-    for number, line in enumerate(lines):
-        yield line.removeprefix("\ufeff") if number == 0 and isinstance(line, str) else line
+    for first in lines:
+        yield first.removeprefix("\ufeff") if isinstance(first, str) else first
+        yield from lines
 
 
 def _decode(line: bytes) -> str | Rejected:

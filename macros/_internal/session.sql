@@ -14,7 +14,13 @@
 
 
 {% macro setting(kind, relation) %}
-    {{ return("alluvium." ~ kind ~ "." ~ (invocation_id | replace("-", "")) ~ "." ~ relation.schema ~ "." ~ relation.identifier) }}
+    {{ return("alluvium." ~ kind ~ "." ~ alluvium.run_id() ~ "." ~ relation.schema ~ "." ~ relation.identifier) }}
+{% endmacro %}
+
+
+{# dbt's id of the run, as a part of a setting's name may be. #}
+{% macro run_id() %}
+    {{ return(invocation_id | replace("-", "")) }}
 {% endmacro %}
 
 

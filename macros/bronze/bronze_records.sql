@@ -58,7 +58,7 @@ from (
         _metadata.file_path as file_path,
         _metadata.file_size as file_length,
         _metadata.file_modification_time as file_modified_at
-    from {{ feed.relation.incorporate(path={"identifier": feed.relation.identifier ~ "__files"}) }}
+    from {{ alluvium.file_listing(feed) }}
     where
         length > 0
         {%- if feed.format == "json" %}

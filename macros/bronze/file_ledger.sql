@@ -1,7 +1,7 @@
 {#
     The ledger says which files each change log holds. It is an index, not the truth: the log is. What the ledger
     lacks after a kill is derived again from the log's newest batches (level_file_ledger), and what it has too much
-    after a restored log is taken out, so the two cannot drift apart for longer than one run.
+    after a restored log loses its file, so the two cannot drift apart for longer than one run.
 #}
 {% macro file_ledger() %}
     {{ return(api.Relation.create(schema=var("alluvium_ledger_schema", target.schema), identifier="cdc_file_ledger")) }}

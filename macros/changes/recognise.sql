@@ -12,7 +12,7 @@
 unwrapped as (
     select
         *,
-        {%- for field in ["op", "before", "after", "source", "transaction", "ts_ms", "status", "id", "ddl", "databaseName"] %}
+        {%- for field in ["op", "before", "after", "source", "transaction", "ts_ms", "status", "databaseName"] %}
         coalesce({{ record }}.payload.{{ field }}, {{ record }}.{{ field }}) as record_{{ field }},
         {%- endfor %}
         coalesce(

@@ -54,7 +54,7 @@
         "before:" ~ row_image_type ~ ",after:" ~ row_image_type ~ ",op:string,ts_ms:bigint"
         ~ ",source:struct<snapshot:string,sequence:string,lsn:bigint,txId:bigint,file:string,pos:bigint,row:bigint,gtid:string,ts_ms:bigint,ts_us:bigint>"
         ~ ",transaction:struct<id:string,total_order:bigint>"
-        ~ ",status:string,id:string,ddl:string,databaseName:string"
+        ~ ",status:string,databaseName:string"
     ) }}
 {% endmacro %}
 

@@ -71,11 +71,20 @@
 
 
 {# Columns whose text is there and whose value is not, or not all of it. #}
-{% macro misfit_columns(feed) -%}
+{% macro misfit_columns(feed) %}
+    {%- set conditions = {} -%}
+    {%- for column in feed.columns if not alluvium.takes_any_text(column, feed) -%}
+        {%- do conditions.update({column.name: alluvium.is_misfit(column, feed)}) -%}
+    {%- endfor -%}
+    {{ return(alluvium.names_where(conditions)) }}
+{% endmacro %}
+
+
+{% macro names_where(conditions) -%}
     filter(
         array(
-            {%- for column in feed.columns if not alluvium.takes_any_text(column, feed) %}
-            if({{ alluvium.is_misfit(column, feed) }}, {{ alluvium.string_literal(column.name) }}, null),
+            {%- for name, condition in conditions.items() %}
+            if({{ condition }}, {{ alluvium.string_literal(name) }}, null),
             {%- endfor %}
             cast(null as string)
         ),
@@ -134,17 +143,13 @@
 
 
 {# Those of them that say it neither here, where both units are a possible time. #}
-{% macro ambiguous_columns(feed) -%}
-    filter(
-        array(
-            {%- for column in alluvium.columns_of_unsaid_unit(feed) %}
-            if({{ alluvium.is_ambiguous(column) }}, {{ alluvium.string_literal(column.name) }}, null),
-            {%- endfor %}
-            cast(null as string)
-        ),
-        name -> name is not null
-    )
-{%- endmacro %}
+{% macro ambiguous_columns(feed) %}
+    {%- set conditions = {} -%}
+    {%- for column in alluvium.columns_of_unsaid_unit(feed) -%}
+        {%- do conditions.update({column.name: alluvium.is_ambiguous(column)}) -%}
+    {%- endfor -%}
+    {{ return(alluvium.names_where(conditions)) }}
+{% endmacro %}
 
 
 {#

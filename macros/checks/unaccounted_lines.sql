@@ -37,7 +37,7 @@ ledger as (
         change_count + rejected_count + control_count as counted
     from {{ alluvium.file_ledger() }}
     where
-        change_log = '{{ change_log.render() }}'
+        {{ alluvium.is_entry_of(change_log) }}
         and batch = {{ batch }}
 )
 

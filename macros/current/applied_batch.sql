@@ -80,7 +80,7 @@
         ] -%}
         {#- A table that is built anew has no properties yet. -#}
         {%- if alluvium.generation(this) == "none" -%}
-            {%- do properties.append("'alluvium.generation' = '" ~ (invocation_id | replace("-", "")) ~ "'") -%}
+            {%- do properties.append("'alluvium.generation' = '" ~ alluvium.run_id() ~ "'") -%}
         {%- endif -%}
         {%- do run_query("alter table " ~ this ~ " set tblproperties (" ~ properties | join(", ") ~ ")") -%}
     {%- endif -%}

@@ -5,15 +5,15 @@
     The whole body of a slv_..._state model: {{ current_state(ref('stg_shop__orders')) }}
 #}
 {% macro current_state(change_log) %}
-    {%- set delete_policy = ((config.get("meta") or {}).get("cdc") or {}).get("delete_policy", "soft") -%}
+    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {%- set delete_policy = cdc.get("delete_policy", "soft") -%}
     {%- do alluvium.require_one_of("current_state", "meta.cdc.delete_policy", delete_policy, ["soft", "hard"]) -%}
     {%- if not execute -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- do alluvium.require_incremental("current_state", "merge") -%}
     {#- Without it dbt-spark's own merge would let any event overwrite a newer row. -#}
-    {%- set guard = ((config.get("meta") or {}).get("cdc") or {}).get("merge_guard") -%}
-    {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.merge_guard", guard, ["_cdc_position"]) -%}
+    {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.merge_guard", cdc.get("merge_guard"), ["_cdc_position"]) -%}
     {%- set feed = alluvium.feed_of_relation("current_state", change_log) -%}
     {%- if not feed.key -%}
         {% do alluvium.raise_invalid("current_state: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: a table without a key has no current row per key") %}

@@ -20,10 +20,7 @@
 
 
 {% macro has_same_inputs() %}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ this) if row.key == "alluvium.inputs" -%}
-        {{ return(row.value == alluvium.remembered("inputs", this)) }}
-    {%- endfor -%}
-    {{ return(false) }}
+    {{ return(alluvium.table_property(this, "inputs") == alluvium.remembered("inputs", this)) }}
 {% endmacro %}
 
 
@@ -31,7 +28,7 @@
 {% macro inputs_fingerprint(node) %}
     {%- set inputs = alluvium.inputs_behind(node) -%}
     {%- if not inputs or none in inputs -%}
-        {{ return("unknown_" ~ (invocation_id | replace("-", ""))) }}
+        {{ return("unknown_" ~ alluvium.run_id()) }}
     {%- endif -%}
     {{ return(local_md5(tojson([node.compiled_code, inputs]))) }}
 {% endmacro %}

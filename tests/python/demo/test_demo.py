@@ -43,10 +43,11 @@ def shown(spark: SparkSession) -> dict[str, str]:
     printed: dict[str, str] = {}
     patch = pytest.MonkeyPatch()
     for step, arguments in (("first", []), ("second", []), ("changes", ["changes"])):
-        console = Console(file=io.StringIO(), width=120)
+        output = io.StringIO()
+        console = Console(file=output, width=120)
         patch.setattr(demo, "Console", lambda console=console: console)
-        assert demo.main(arguments) == 0, console.file.getvalue()  # type: ignore[attr-defined]
-        printed[step] = console.file.getvalue()  # type: ignore[attr-defined]
+        assert demo.main(arguments) == 0, output.getvalue()
+        printed[step] = output.getvalue()
         printed[f"{step} rows"] = json.dumps(living_rows(spark))
     patch.undo()
     return printed

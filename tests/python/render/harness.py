@@ -169,7 +169,7 @@ class Renderer:
 
     def context(self) -> dict[str, Any]:
         """The names that a macro can use."""
-        exceptions: dict[str, Any] = wrapped_exports(None)  # type: ignore[no-untyped-call]
+        exceptions: dict[str, Any] = wrapped_exports(None)  # type: ignore[no-untyped-call] # dbt's own, without annotations
         context: dict[str, Any] = {
             **generate_base_context({}),
             "adapter": SimpleNamespace(dispatch=self._dispatch, get_columns_in_relation=self._columns_in_relation),

@@ -416,6 +416,12 @@ def test_is_ambiguous(macros: Renderer) -> None:
     assert_expression_parses(elements)
 
 
+def test_names_where(macros: Renderer) -> None:
+    assert macros.sql("names_where", {"it's": "a > 1"}) == (
+        r"filter(array(if(a > 1, 'it\'s', null), cast(null as string)), name -> name is not null)"
+    )
+
+
 def test_misfit_columns(macros: Renderer) -> None:
     sql = macros.sql("misfit_columns", feed())
     assert sql == (

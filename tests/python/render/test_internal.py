@@ -164,6 +164,7 @@ def test_require_incremental(macros: Renderer) -> None:
 def test_what_a_run_remembers(macros: Renderer) -> None:
     log = relation("stg_shop__orders")
     name = macros.render("setting", "kind", log)
+    assert macros.render("run_id") in name
     assert re.fullmatch(r"alluvium\.kind\.[0-9a-f]{32}\.silver\.stg_shop__orders", name)
     assert macros.does("remember", "kind", log, 3) == [f"set {name} = 3"]
     macros.answers = {f"set {name}": [{"value": "3"}]}
