@@ -36,7 +36,8 @@ LENSES_NAME = re.compile(r"(.+)\((\d+)_(\d+)\)\.[^/]+$")
 NEXT_COMMANDS = (
     ("make demo-changes", "land the rest of the sample files and see the tables move"),
     (
-        '.venv/bin/dbt show --inline "select * from silver.slv_shop__orders where order_no = 9"',
+        '.venv/bin/dbt show --inline "select order_no, status, _cdc_file_path, _cdc_line'
+        ' from silver.slv_shop__orders where order_no = 9"',
         "a row, with the file and line that made it",
     ),
     (".venv/bin/dbt docs generate && .venv/bin/dbt docs serve", "lineage and the meaning of every column"),

@@ -8,19 +8,64 @@
         {%- do types.update({column.name: column.dtype}) -%}
     {%- endfor -%}
     {%- set columns = adapter.get_columns_in_relation(target) -%}
-    {%- for column in columns if types.get(column.name, column.dtype) != column.dtype -%}
-        {% do alluvium.raise_invalid(
-            "model " ~ target.identifier,
-            "type of column " ~ column.name,
-            types[column.name],
-            column.dtype ~ ", as the table has it; another one needs `dbt build --full-refresh --select " ~ target.identifier ~ "+`",
-        ) %}
-    {%- endfor -%}
+    {%- do alluvium.require_types(target, columns, types) -%}
     {{ return(columns | map(attribute="name") | list) }}
 {% endmacro %}
 
 
-{% macro has_columns(relation, columns) %}
-    {%- set names = adapter.get_columns_in_relation(relation) | map(attribute="name") | list -%}
-    {{ return(columns | map(attribute="name") | reject("in", names) | list | length == 0) }}
+{% macro require_types(table, columns, types) %}
+    {%- for column in columns if types.get(column.name, column.dtype) != column.dtype -%}
+        {% do alluvium.raise_invalid(
+            "model " ~ table.identifier,
+            "type of column " ~ column.name,
+            types[column.name],
+            column.dtype ~ ", as the table has it; another one needs `dbt build --full-refresh --select " ~ table.identifier ~ "+`",
+        ) %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    Whether a table has all columns of a feed; one that has not gets them when its model runs in full. Refuses what a run
+    with new events would be refused for, so that a declaration does not fail only when the next file arrives.
+#}
+{% macro has_columns(table, feed) %}
+    {%- set columns = adapter.get_columns_in_relation(table) -%}
+    {%- set types = {} -%}
+    {%- for column in feed.columns if "struct" not in column.data_type | lower -%}
+        {%- do types.update({column.name: column.data_type}) -%}
+    {%- endfor -%}
+    {%- do alluvium.require_types(table, columns, types) -%}
+    {%- set declared = feed.columns | map(attribute="name") | list -%}
+    {%- for column in columns if column.name not in declared and not alluvium.is_own_column(column.name) -%}
+        {% do alluvium.raise_invalid(
+            "source " ~ feed.name,
+            "columns",
+            declared,
+            "all columns of " ~ table ~ ", " ~ column.name ~ " too; without it the table needs `dbt build --full-refresh --select " ~ table.identifier ~ "+`",
+        ) %}
+    {%- endfor -%}
+    {{ return(declared | reject("in", columns | map(attribute="name") | list) | list | length == 0) }}
+{% endmacro %}
+
+
+{% macro is_own_column(name) %}
+    {{ return(name.startswith("_cdc_") or name in ["_is_deleted", "_deleted_at"]) }}
+{% endmacro %}
+
+
+{# The condition that two rows have one key. #}
+{% macro same_key(feed, one, other) %}
+    {%- set conditions = [] -%}
+    {%- for name in feed.key -%}
+        {%- set column = alluvium.quoted_identifier(name) -%}
+        {%- do conditions.append(one ~ "." ~ column ~ " " ~ alluvium.key_equality(feed, name) ~ " " ~ other ~ "." ~ column) -%}
+    {%- endfor -%}
+    {{ return(conditions | join(" and ")) }}
+{% endmacro %}
+
+
+{% macro key_equality(feed, name) %}
+    {%- set column = feed.columns | selectattr("name", "equalto", name) | first -%}
+    {{ return("<=>" if column.cdc.nullable else "=") }}
 {% endmacro %}

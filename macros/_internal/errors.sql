@@ -25,3 +25,17 @@
     {%- endif -%}
     {{ return(given) }}
 {% endmacro %}
+
+
+{# Without it a model would not know what it has applied, and say nothing. #}
+{% macro require_post_hook(caller_name, macro_name) %}
+    {%- set hooks = [] -%}
+    {%- for hook in post_hooks -%}
+        {%- do hooks.append(hook.sql) -%}
+    {%- endfor -%}
+    {%- if macro_name not in hooks | join(" ") -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": model " ~ model.name, "post_hook", hooks | join(" ") or none, "\"{{ alluvium." ~ macro_name ~ "() }}\", among others"
+        ) %}
+    {%- endif -%}
+{% endmacro %}

@@ -16,7 +16,11 @@
         "bigint_unsigned_handling_mode": "long",
         "add_fields_prefix": "__",
         "unknown_columns": "quarantine",
+        "snapshots": "complete",
+        "replica_identity": "undeclared",
+        "unavailable_value_placeholder": "__debezium_unavailable_value",
         "quarantine": {},
+        "unresolved": {},
     }) }}
 {% endmacro %}
 
@@ -35,6 +39,8 @@
         "binary_handling_mode": ["bytes", "base64", "base64-url-safe", "hex"],
         "bigint_unsigned_handling_mode": ["long", "precise"],
         "unknown_columns": ["quarantine", "ignore"],
+        "snapshots": ["complete", "partial"],
+        "replica_identity": ["undeclared", "default", "full", "index", "nothing"],
     }) }}
 {% endmacro %}
 
@@ -53,8 +59,8 @@
     {%- for option, allowed in alluvium.feed_allowed_values().items() -%}
         {% do alluvium.require_one_of(subject, "meta.cdc." ~ option, feed[option], allowed) %}
     {%- endfor -%}
-    {%- for option in feed.quarantine -%}
-        {% do alluvium.require_one_of(subject, "meta.cdc.quarantine option", option, ["fail_above"]) %}
+    {%- for thresholds in ["quarantine", "unresolved"] -%}
+        {% do alluvium.require_threshold(subject, "meta.cdc." ~ thresholds, feed[thresholds]) %}
     {%- endfor -%}
     {%- do feed.update({
         "name": node.source_name ~ "." ~ node.name,
@@ -72,13 +78,23 @@
 {% endmacro %}
 
 
+{% macro require_threshold(subject, argument, thresholds) %}
+    {%- for option, limit in thresholds.items() -%}
+        {% do alluvium.require_one_of(subject, argument ~ " option", option, ["fail_above"]) %}
+        {%- if limit is not integer or limit < 0 -%}
+            {% do alluvium.raise_invalid(subject, argument ~ ".fail_above", limit, "a number of rows, such as 0") %}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
 {% macro feed_columns(subject, node) %}
     {%- set columns = [] -%}
     {%- for column in (node.columns or {}).values() -%}
         {%- if not column.data_type -%}
             {% do alluvium.raise_invalid(subject, "data_type of column " ~ column.name, none, "a Spark SQL type") %}
         {%- endif -%}
-        {%- if column.name.startswith("_cdc_") or column.name in ["_is_deleted", "_deleted_at"] -%}
+        {%- if alluvium.is_own_column(column.name) -%}
             {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that is not one of this project's own: `_cdc_...`, `_is_deleted`, `_deleted_at`") %}
         {%- endif -%}
         {%- set cdc = (column.meta or {}).get("cdc") or ((column.config or {}).get("meta") or {}).get("cdc") or {} -%}
@@ -90,6 +106,9 @@
         {%- set data_type = alluvium.normal_type(subject ~ ", column " ~ column.name, column.data_type) -%}
         {%- if cdc.unsigned and not data_type.startswith("decimal") -%}
             {% do alluvium.raise_invalid(subject, "data_type of the unsigned column " ~ column.name, data_type, "decimal(20,0)") %}
+        {%- endif -%}
+        {%- if cdc.semantic_type -%}
+            {% do alluvium.require_one_of(subject, "semantic_type of column " ~ column.name, cdc.semantic_type, alluvium.semantic_types()) %}
         {%- endif -%}
         {%- do columns.append({"name": column.name, "data_type": data_type, "cdc": cdc}) -%}
     {%- endfor -%}
@@ -115,11 +134,13 @@
     {%- for word in modules.re.split("(\\W+)", data_type | lower | replace(" ", "")) -%}
         {%- set word = aliases.get(word, word) -%}
         {%- if word[:1].isalpha() and word not in known -%}
-            {% do alluvium.raise_invalid(subject, "data_type", data_type, known) %}
+            {% do alluvium.raise_invalid(subject, "data_type", data_type, known + ["struct"]) %}
         {%- endif -%}
         {%- do normal.append(word) -%}
     {%- endfor -%}
-    {{ return(normal | join) }}
+    {#- As Spark completes them. -#}
+    {%- set whole = modules.re.sub("decimal(?!\\()", "decimal(10,0)", normal | join) -%}
+    {{ return(modules.re.sub("decimal\\((\\d+)\\)", "decimal(\\1,0)", whole)) }}
 {% endmacro %}
 
 

@@ -18,6 +18,12 @@
 {% endmacro %}
 
 
+{# Whether models are built, not only compiled or tested. #}
+{% macro is_run() %}
+    {{ return(flags.WHICH in ["build", "run", "retry"]) }}
+{% endmacro %}
+
+
 {# dbt's id of the run, as a part of a setting's name may be. #}
 {% macro run_id() %}
     {{ return(invocation_id | replace("-", "")) }}

@@ -20,3 +20,25 @@
     {%- endif -%}
     {{ return(rows) }}
 {% endmacro %}
+
+
+{# A Spark SQL array of strings. #}
+{% macro literal_array(texts) %}
+    {%- set literals = [] -%}
+    {%- for text in texts -%}
+        {%- do literals.append(alluvium.string_literal(text)) -%}
+    {%- endfor -%}
+    {{ return("array(" ~ literals | join(", ") ~ ")") }}
+{% endmacro %}
+
+
+{# NULL for an empty array. #}
+{% macro array_or_null(values) %}
+    {{ return("nullif(" ~ values ~ ", array())") }}
+{% endmacro %}
+
+
+{# NULL for an empty map, which Spark does not compare. #}
+{% macro map_or_null(values) %}
+    {{ return("get(filter(array(" ~ values ~ "), entries -> size(entries) > 0), 0)") }}
+{% endmacro %}

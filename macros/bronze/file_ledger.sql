@@ -139,6 +139,30 @@
 {% endmacro %}
 
 
+{# A green run should not hide them; how many are too many says the source's threshold. #}
+{% macro announce_rejected_lines(change_log, batch) %}
+    {%- set counted = alluvium.query_rows(alluvium.rejected_lines_sql(change_log, batch))[0] -%}
+    {%- if counted.rejected_count -%}
+        {%- do exceptions.warn(
+            change_log.identifier ~ ": " ~ counted.rejected_count ~ " of " ~ counted.line_count ~ " new lines rejected, "
+            ~ "`select _cdc_reject_reason, _cdc_reject_detail, _cdc_raw from " ~ change_log ~ " where _cdc_batch = " ~ batch
+            ~ " and _cdc_reject_reason is not null` says which"
+        ) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro rejected_lines_sql(change_log, batch) -%}
+    select
+        sum(rejected_count) as rejected_count,
+        sum(line_count) as line_count
+    from {{ alluvium.file_ledger() }}
+    where
+        {{ alluvium.is_entry_of(change_log) }}
+        and batch = {{ batch }}
+{%- endmacro %}
+
+
 {#
     The post-hook of a change log. The ledger was level when the model compiled (next_batch), so what it lacks is what
     was appended since. What is behind the log hears of a batch only when rows of it are there: the files may have
@@ -147,6 +171,8 @@
 {% macro record_applied_files() %}
     {%- if execute and not alluvium.has_no_new_files() -%}
         {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, alluvium.newest_ledger_batch(this))) -%}
-        {%- do alluvium.remember("newest_batch", this, alluvium.newest_ledger_batch(this)) -%}
+        {%- set batch = alluvium.newest_ledger_batch(this) -%}
+        {%- do alluvium.remember("newest_batch", this, batch) -%}
+        {%- do alluvium.announce_rejected_lines(this, batch) -%}
     {%- endif -%}
 {% endmacro %}

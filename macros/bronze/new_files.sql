@@ -8,13 +8,19 @@
     {#- One session may outlive many runs (Thrift server): Spark keeps a table's listing until it is told. -#}
     {%- do run_query("refresh table " ~ listing) -%}
     {%- do run_query("refresh table " ~ feed.relation) -%}
-    {{ return(alluvium.query_rows(alluvium.file_runs_sql(listing, change_log, "applied.file_path is null"))) }}
+    {%- set runs = alluvium.query_rows(alluvium.file_runs_sql(listing, change_log, "applied.file_path is null")) -%}
+    {%- if not runs -%}
+        {#- Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived. -#}
+        {%- do exceptions.warn(feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place?") -%}
+    {%- endif -%}
+    {{ return(runs | selectattr("is_wanted") | list) }}
 {% endmacro %}
 
 
 {# The files that one batch of a change log holds, as the same runs. #}
 {% macro files_of_batch(feed, change_log, batch) %}
-    {{ return(alluvium.query_rows(alluvium.file_runs_sql(alluvium.file_listing(feed), change_log, "applied.batch <=> " ~ batch))) }}
+    {%- set runs = alluvium.query_rows(alluvium.file_runs_sql(alluvium.file_listing(feed), change_log, "applied.batch <=> " ~ batch)) -%}
+    {{ return(runs | selectattr("is_wanted") | list) }}
 {% endmacro %}
 
 
@@ -96,14 +102,14 @@
         from compared
     )
     select
+        is_wanted,
         min(file_path) as first_path,
         max(file_path) as last_path,
         count(*) as file_count,
         count_if(file_path like '%.gz') as gzip_count,
         sum(file_length) as bytes
     from runs
-    where is_wanted
-    group by run
+    group by is_wanted, run
     order by first_path
 {%- endmacro %}
 

@@ -83,7 +83,7 @@
     {{ return(local_md5(tojson({
         "revision": 1,
         "location": alluvium.absolute_location(node.external.location),
-        "format": alluvium.external_format("stage_external_sources", node.external),
+        "format": alluvium.external_format("stage_external_sources: source " ~ node.source_name ~ "." ~ node.name, node.external),
         "options": alluvium.external_options(node.external),
     }, sort_keys=true))) }}
 {% endmacro %}
@@ -98,7 +98,7 @@
     {%- do alluvium.refuse_hidden_names(node) -%}
     {%- set relation = api.Relation.create(schema=node.schema, identifier=node.identifier) -%}
     {%- set files = api.Relation.create(schema=node.schema, identifier=node.identifier ~ "__files") -%}
-    {%- set format = alluvium.external_format("stage_external_sources", node.external) -%}
+    {%- set format = alluvium.external_format("stage_external_sources: source " ~ node.source_name ~ "." ~ node.name, node.external) -%}
     {%- do run_query("drop table if exists " ~ relation) -%}
     {%- do run_query("drop table if exists " ~ files) -%}
     {%- do run_query(alluvium.create_external_table_sql(files, "binaryFile", none, node.external, none)) -%}
@@ -173,5 +173,5 @@
 
 {% macro external_format(caller_name, external) %}
     {%- set allowed = ["json", "avro", "parquet"] -%}
-    {{ return(alluvium.require_one_of(caller_name, "external.using", (external.using or external.file_format or "") | lower, allowed)) }}
+    {{ return(alluvium.require_one_of(caller_name, "external.using", (external.using or external.file_format or "") | lower or none, allowed)) }}
 {% endmacro %}

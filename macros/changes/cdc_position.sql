@@ -29,6 +29,12 @@
 {% endmacro %}
 
 
+{# Width of the part that the source says, which all rows of one snapshot share. #}
+{% macro source_position_length(feed) %}
+    {{ return(41 if feed.connector == "postgresql" else 42) }}
+{% endmacro %}
+
+
 {# `r` says snapshot in every connector; only a signal-driven one has another `source.snapshot`. #}
 {% macro is_snapshot_row() %}
     {{ return("op = 'r'") }}

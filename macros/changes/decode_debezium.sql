@@ -12,12 +12,13 @@
     {%- endif -%}
     {%- set feed = alluvium.feed_of_relation("decode_debezium", source_relation) -%}
     {%- do alluvium.require_incremental("decode_debezium", "append") -%}
+    {%- do alluvium.require_post_hook("decode_debezium", "record_applied_files") -%}
     {{ return(adapter.dispatch("decode_debezium", "alluvium")(feed, alluvium.next_batch(feed))) }}
 {% endmacro %}
 
 
 {% macro default__decode_debezium(feed, batch) -%}
-{%- if batch.runs is not none and not batch.runs and batch.after is not none and alluvium.has_columns(this, feed.columns) -%}
+{%- if batch.after is not none and alluvium.has_columns(this, feed) and not batch.runs -%}
 -- Every listed file is in the log.
 select *
 from {{ this }}
@@ -53,25 +54,7 @@ parsed as (
 -- What the record says of itself, whatever its shape.
 {{ alluvium.recognise(feed) }},
 
--- Each column's text in the row image.
-texts as (
-    select
-        *,
-        {%- for column in feed.columns %}
-        {{ alluvium.column_text(column, feed) }} as {{ alluvium.text_of(column.name) }}{{ "," if not loop.last }}
-        {%- endfor %}
-    from recognised
-),
-
--- Each column's value.
-typed as (
-    select
-        *,
-        {%- for column in feed.columns %}
-        {{ alluvium.decode_column(column, feed) }} as {{ alluvium.value_of(column.name) }}{{ "," if not loop.last }}
-        {%- endfor %}
-    from texts
-),
+{{ alluvium.typed_values(feed) }},
 
 -- The verdict on each row.
 judged as (
@@ -99,6 +82,37 @@ where {{ alluvium.not_logged_since(batch) }}
 {%- endmacro %}
 
 
+{% macro typed_values(feed) -%}
+-- Whose values the source has not sent.
+sent as (
+    select
+        *,
+        {{ alluvium.unavailable_columns(feed) | indent(8) }} as unavailable_columns
+    from recognised
+),
+
+-- Each column's text in the row image.
+texts as (
+    select
+        *,
+        {%- for column in feed.columns %}
+        {{ alluvium.column_text(column, feed) }} as {{ alluvium.text_of(column.name) }}{{ "," if not loop.last }}
+        {%- endfor %}
+    from sent
+),
+
+-- Each column's value.
+typed as (
+    select
+        *,
+        {%- for column in feed.columns %}
+        {{ alluvium.decode_column(column, feed) }} as {{ alluvium.value_of(column.name) }}{{ "," if not loop.last }}
+        {%- endfor %}
+    from texts
+)
+{%- endmacro %}
+
+
 {# The feed's columns, then `_cdc_*`: what the event says of itself, why it is rejected, where it was delivered. #}
 {% macro change_log_columns(feed, batch) -%}
 {% for column in feed.columns -%}
@@ -111,6 +125,7 @@ source_ts as _cdc_source_ts,
 snapshot as _cdc_snapshot,
 transaction_id as _cdc_transaction_id,
 transaction_order as _cdc_transaction_order,
+unavailable_columns as _cdc_unavailable_columns,
 split_part(reject_reason, ': ', 1) as _cdc_reject_reason,
 nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '') as _cdc_reject_detail,
 if(reject_reason is not null, value, null) as _cdc_raw,
@@ -139,12 +154,15 @@ not exists (
     The ledger is brought level first; only a run does that, a mere `dbt compile` reads and changes nothing.
 #}
 {% macro next_batch(feed) %}
-    {%- if flags.WHICH not in ["build", "run", "retry"] -%}
+    {%- if not alluvium.is_run() -%}
         {{ return({"number": 1, "after": none, "runs": none}) }}
+    {%- endif -%}
+    {%- if flags.EMPTY -%}
+        {{ return({"number": 0, "after": none, "runs": []}) }}
     {%- endif -%}
     {%- set newest = alluvium.level_file_ledger(this) if is_incremental() else alluvium.forget_files(feed, this) -%}
     {%- set runs = alluvium.new_files(feed, this if is_incremental() else none) -%}
-    {%- do alluvium.announce_new_files(feed, runs, newest > 0) -%}
+    {%- do alluvium.announce_new_files(feed, runs) -%}
     {%- if is_incremental() -%}
         {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
     {%- endif -%}
@@ -153,12 +171,8 @@ not exists (
 
 
 {# On the terminal, and to the statements of this model that run later (get_insert_into_sql, record_applied_files). #}
-{% macro announce_new_files(feed, runs, has_applied_files) %}
+{% macro announce_new_files(feed, runs) %}
     {%- set files = runs | sum(attribute="file_count") -%}
-    {%- if not files and not has_applied_files -%}
-        {#- Not refused: a table that nobody has changed yet has no folder in the bucket. -#}
-        {%- do exceptions.warn(feed.name ~ ": no file found at " ~ feed.location ~ ", and none was read before. Is it the right place?") -%}
-    {%- endif -%}
     {%- do log(feed.name ~ ": " ~ (files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files"), info=true) -%}
     {%- do alluvium.remember("new_files", this, files) -%}
 {% endmacro %}

@@ -28,6 +28,9 @@ recognised as (
         record_semantic_types as semantic_types,
         record_op as op,
         if(record_op = 'd', record_before, record_after) as row_image,
+        {%- if alluvium.has_unavailable_values(feed) %}
+        if(record_op = 'u', record_before, null) as image_before,
+        {%- endif %}
         {{ alluvium.record_kind(
             feed,
             "case"

@@ -104,6 +104,8 @@
     {{ return(
         "row_image[" ~ alluvium.string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null"
         ~ (" or (" ~ changed ~ ")" if changed else "") ~ ")"
+        ~ (" and array_contains(unavailable_columns, " ~ alluvium.string_literal(column.name) ~ ") is not true"
+            if alluvium.may_be_unavailable(column, feed) else "")
     ) }}
 {% endmacro %}
 

@@ -62,7 +62,12 @@ where
 {%- endmacro %}
 
 
-{# `fail_above` of the source behind a change log, none where it has no threshold. #}
+{# `fail_above` of the source behind a change log or a state, none where it has no threshold. #}
 {% macro rejected_threshold(change_log) %}
     {{ return(alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above")) }}
+{% endmacro %}
+
+
+{% macro unresolved_threshold(state) %}
+    {{ return(alluvium.feed_of_relation("unresolved_within_threshold", state).unresolved.get("fail_above")) }}
 {% endmacro %}

@@ -4,7 +4,7 @@
     then the merge repeats, which changes nothing; they can never run ahead.
 #}
 {% macro pending_batches(upstream) %}
-    {%- if flags.WHICH not in ["build", "run", "retry"] -%}
+    {%- if not alluvium.is_run() or flags.EMPTY -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set newest = alluvium.newest_upstream_batch(upstream) -%}
@@ -57,34 +57,62 @@
 {% endmacro %}
 
 
+{# Of the upstreams that the model asked about; a state asks about its change log alone. #}
+{% macro newest_pending_batch() %}
+    {%- set pending = [0] -%}
+    {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
+        {%- do pending.append(alluvium.pending_batch(graph.nodes[parent].alias) or 0) -%}
+    {%- endfor -%}
+    {{ return(pending | max) }}
+{% endmacro %}
+
+
 {% macro applied_batch(table, upstream_identifier) %}
     {{ return(alluvium.table_property(table, "applied_batch." ~ upstream_identifier) | int(0)) }}
 {% endmacro %}
 
 
-{# The post-hook of every table that is merged from the batches of others. #}
+{# The post-hook of every table that is merged from the batches of others: one commit for all that is new. #}
 {% macro record_applied_batches() %}
     {%- if execute -%}
+        {%- do alluvium.resolve_moved_values() -%}
+        {%- set properties = {} -%}
         {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
-            {%- do alluvium.record_applied_batch(graph.nodes[parent].alias) -%}
+            {%- do properties.update(alluvium.applied_batch_properties(graph.nodes[parent].alias)) -%}
         {%- endfor -%}
-    {%- endif -%}
-{% endmacro %}
-
-
-{% macro record_applied_batch(upstream_identifier) %}
-    {%- if alluvium.is_level_with(upstream_identifier) is false -%}
-        {%- set properties = [
-            "'alluvium.applied_batch." ~ upstream_identifier ~ "' = '" ~ alluvium.pending_batch(upstream_identifier) ~ "'",
-            "'alluvium.applied_generation." ~ upstream_identifier ~ "' = '" ~ alluvium.remembered("pending_generation." ~ upstream_identifier, this) ~ "'",
-        ] -%}
-        {#- A table that is built anew has no properties yet. -#}
-        {%- if alluvium.generation(this) == "none" -%}
-            {%- do properties.append("'alluvium.generation' = '" ~ alluvium.run_id() ~ "'") -%}
+        {%- do properties.update(alluvium.reset_properties(properties)) -%}
+        {%- if properties -%}
+            {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
         {%- endif -%}
-        {%- do run_query("alter table " ~ this ~ " set tblproperties (" ~ properties | join(", ") ~ ")") -%}
     {%- endif -%}
 {% endmacro %}
+
+
+{# Empty where the table is level with the upstream, or did not ask about it. #}
+{% macro applied_batch_properties(upstream_identifier) %}
+    {%- if alluvium.is_level_with(upstream_identifier) is not false -%}
+        {{ return({}) }}
+    {%- endif -%}
+    {%- set properties = {
+        "applied_batch." ~ upstream_identifier: alluvium.pending_batch(upstream_identifier),
+        "applied_generation." ~ upstream_identifier: alluvium.remembered("pending_generation." ~ upstream_identifier, this),
+    } -%}
+    {#- A table that is built anew has no properties yet. -#}
+    {%- if alluvium.generation(this) == "none" -%}
+        {%- do properties.update({"generation": alluvium.run_id()}) -%}
+        {%- do properties.update({"key": alluvium.remembered("key", this)}) if alluvium.remembered("key", this) -%}
+    {%- endif -%}
+    {{ return(properties) }}
+{% endmacro %}
+
+
+{% macro set_properties_sql(table, properties) -%}
+    alter table {{ table }} set tblproperties (
+        {%- for name, value in properties.items() -%}
+        'alluvium.{{ name }}' = '{{ value }}'{{ ", " if not loop.last }}
+        {%- endfor -%}
+    )
+{%- endmacro %}
 
 
 {# Whether the table has applied what the upstream had when the model compiled; none where the model did not ask. #}
@@ -107,7 +135,7 @@
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
         {%- do level.append(alluvium.is_level_with(graph.nodes[parent].alias)) -%}
     {%- endfor -%}
-    {{ return(true in level and false not in level) }}
+    {{ return(true in level and false not in level and not alluvium.remembered_resets()) }}
 {% endmacro %}
 
 

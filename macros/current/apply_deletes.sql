@@ -3,32 +3,42 @@
     tombstone with its position, so that a late event from before the delete cannot revive it.
     soft: the values of the last image before the delete stay (a delete's own image is often the key alone).
     hard: the values go, key and position stay.
-    `from` has `_cdc_image` (struct of the columns outside the key; NULL where no image is known).
+    A reset (pending_resets in this folder) deletes what it finds, as an event would.
+    `from` has `_cdc_image` (row_images in this folder; NULL where no image is known) and, where keys may be contested,
+    `_cdc_is_survivor` (contested_rows).
 #}
-{% macro apply_deletes(from, feed, delete_policy) %}
+{% macro apply_deletes(from, feed, delete_policy, resets=[]) %}
     {%- do alluvium.require_one_of("apply_deletes", "delete_policy", delete_policy, ["soft", "hard"]) -%}
-    {{ return(adapter.dispatch("apply_deletes", "alluvium")(from, feed, delete_policy)) }}
+    {{ return(adapter.dispatch("apply_deletes", "alluvium")(from, feed, delete_policy, resets)) }}
 {% endmacro %}
 
 
-{% macro default__apply_deletes(from, feed, delete_policy) -%}
+{% macro default__apply_deletes(from, feed, delete_policy, resets) -%}
+{%- set is_delete = "_cdc_op = 'd' and not _cdc_is_survivor" if alluvium.has_contested_keys(feed) else "_cdc_op = 'd'" -%}
+{%- set is_deleted = is_delete ~ (" or " ~ alluvium.is_reset_away(resets) if resets else "") -%}
 select
     {%- for column in feed.columns %}
     {%- set name = alluvium.quoted_identifier(column.name) %}
     {%- if column.name in feed.key %}
     {{ name }},
     {%- elif delete_policy == "hard" %}
-    if(_cdc_op = 'd', null, _cdc_image.{{ name }}) as {{ name }},
+    if({{ is_deleted }}, null, _cdc_image.{{ name }}) as {{ name }},
     {%- else %}
     _cdc_image.{{ name }} as {{ name }},
     {%- endif %}
     {%- endfor %}
-    _cdc_op = 'd' as _is_deleted,
-    if(_cdc_op = 'd', _cdc_source_ts, null) as _deleted_at,
+    {{ is_deleted }} as _is_deleted,
+    if({{ is_delete }}, _cdc_source_ts, {{ alluvium.reset_away_at(resets) if resets else "null" }}) as _deleted_at,
     {%- if delete_policy == "hard" %}
-    if(_cdc_op = 'd', null, _cdc_position) as _cdc_image_position,
+    if({{ is_deleted }}, null, _cdc_image._cdc_position) as _cdc_image_position,
+    if({{ is_deleted }}, null, _cdc_image._cdc_value_positions) as _cdc_value_positions,
+    if({{ is_deleted }}, null, _cdc_image._cdc_moved_columns) as _cdc_moved_columns,
+    if({{ is_deleted }}, null, _cdc_image._cdc_unresolved_columns) as _cdc_unresolved_columns,
     {%- else %}
-    _cdc_image_position,
+    _cdc_image._cdc_position as _cdc_image_position,
+    _cdc_image._cdc_value_positions,
+    _cdc_image._cdc_moved_columns,
+    _cdc_image._cdc_unresolved_columns,
     {%- endif %}
     {{ alluvium.state_lineage_columns() | join(",\n    ") }}
 from {{ from }}

@@ -28,7 +28,7 @@ where _cdc_batch > {{ batches.after }}
     read it. dbt's merge has no delete.
 #}
 {% macro delete_vanished_keys(state, key) %}
-    {%- if execute and is_incremental() -%}
+    {%- if execute and is_incremental() and not flags.EMPTY -%}
         {%- set newest = alluvium.newest_upstream_batch(state) -%}
         {%- set after = alluvium.applied_batch_below(this, state, newest) -%}
         {%- if after < newest -%}

@@ -2,76 +2,105 @@
     The state of each key that a change log ever named, tombstones included: the rows that the model's merge
     (get_merge_sql in this folder) applies under the position guard. Reads only the batches of the log that the
     state has not applied.
+    `snapshotted_with` are change logs of other tables of the same snapshots: one of them may see a snapshot end in which
+    this table has no row any more.
     The whole body of a slv_..._state model: {{ current_state(ref('stg_shop__orders')) }}
 #}
-{% macro current_state(change_log) %}
+{% macro current_state(change_log, snapshotted_with=[]) %}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- set delete_policy = cdc.get("delete_policy", "soft") -%}
-    {%- do alluvium.require_one_of("current_state", "meta.cdc.delete_policy", delete_policy, ["soft", "hard"]) -%}
+    {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.delete_policy", delete_policy, ["soft", "hard"]) -%}
     {%- if not execute -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- do alluvium.require_incremental("current_state", "merge") -%}
+    {%- do alluvium.require_post_hook("current_state", "record_applied_batches") -%}
     {#- Without it dbt-spark's own merge would let any event overwrite a newer row. -#}
     {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.merge_guard", cdc.get("merge_guard"), ["_cdc_position"]) -%}
     {%- set feed = alluvium.feed_of_relation("current_state", change_log) -%}
+    {%- set feed_of_model = alluvium.feed_of_node("current_state", model) -%}
+    {%- if feed_of_model.name != feed.name -%}
+        {% do alluvium.raise_invalid("current_state: model " ~ model.name, "the first change log", feed_of_model.name, feed.name ~ ": the table's own log is given before the others") %}
+    {%- endif -%}
     {%- if not feed.key -%}
         {% do alluvium.raise_invalid("current_state: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: a table without a key has no current row per key") %}
     {%- endif -%}
-    {{ return(adapter.dispatch("current_state", "alluvium")(change_log, feed, delete_policy, alluvium.pending_batches(change_log))) }}
+    {%- do alluvium.require_key_of_table(feed) -%}
+    {%- set batches = alluvium.pending_batches(change_log) -%}
+    {%- set resets = alluvium.pending_resets(change_log, feed, batches, snapshotted_with) if batches else [] -%}
+    {{ return(adapter.dispatch("current_state", "alluvium")(change_log, feed, delete_policy, batches, resets)) }}
 {% endmacro %}
 
 
-{% macro default__current_state(change_log, feed, delete_policy, batches) -%}
-{%- if batches and batches.after == batches.until and is_incremental() and alluvium.has_columns(this, feed.columns) -%}
+{# Rows merged on another key than those that are there would stand beside them. #}
+{% macro require_key_of_table(feed) %}
+    {%- set key = local_md5(tojson(feed.key)) -%}
+    {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
+        {% do alluvium.raise_invalid(
+            "current_state: source " ~ feed.name, "meta.cdc.key", feed.key,
+            "the key that " ~ this ~ " was built with; another one needs `dbt build --full-refresh --select " ~ this.identifier ~ "+`",
+        ) %}
+    {%- endif -%}
+    {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
+{% endmacro %}
+
+
+{% macro default__current_state(change_log, feed, delete_policy, batches, resets) -%}
+{%- if batches and is_incremental() and alluvium.has_columns(this, feed) and batches.after == batches.until and not resets -%}
 -- Every batch of the log is applied.
 select *
 from {{ this }}
 where false
 {%- else -%}
-{{ alluvium.current_state_sql(change_log, feed, delete_policy, batches) }}
+{{ alluvium.current_state_sql(change_log, feed, delete_policy, batches, resets) }}
 {%- endif -%}
 {%- endmacro %}
 
 
-{% macro current_state_sql(change_log, feed, delete_policy, batches) -%}
-{%- set key = alluvium.column_list(feed.key) -%}
-{%- set values = feed.columns | rejectattr("name", "in", feed.key) | map(attribute="name") | list -%}
+{% macro current_state_sql(change_log, feed, delete_policy, batches, resets) -%}
+{%- set is_contested = alluvium.has_contested_keys(feed) -%}
 with
+{%- if is_contested and batches and is_incremental() %}
+{{ alluvium.changes_with_past(change_log, feed, batches) }}
+{%- else %}
 -- The row changes that this state has not applied.
 changes as (
-    select *
-    from {{ change_log }}
-    where
-        _cdc_kind = 'change'
-        {%- if batches %}
-        and _cdc_batch > {{ batches.after }}
-        and _cdc_batch <= {{ batches.until }}
-        {%- endif %}
+    {{ alluvium.changes_of_batches(change_log, batches) | indent(4) }}
 ),
+{%- endif %}
 
--- Each event with the newest image of its key up to it: a delete brings none.
+-- Each event with the newest image of its row up to it.
 images as (
-    select
-        *,
-        first_value(if(_cdc_op = 'd', null, struct({{ (alluvium.column_list(values) + ["_cdc_position"]) | join(", ") }})), true) over (
-            partition by {{ key | join(", ") }}
-            order by _cdc_position desc
-            rows between current row and unbounded following
-        ) as _cdc_image
-    from changes
+    {{ alluvium.row_images("changes", feed) | indent(4) }}
 ),
 
 latest as (
     {{ alluvium.latest_by_key("images", feed.key, feed.key + alluvium.state_lineage_columns() + ["_cdc_image"]) | indent(4) }}
+){% if is_contested %},
+
+-- What lives under the keys that two rows had at once.
+contested as (
+    {{ alluvium.contested_rows("changes", feed, alluvium.newest_reset()) | indent(4) }}
 ),
 
-positioned as (
-    select
-        *,
-        _cdc_image._cdc_position as _cdc_image_position
-    from latest
+settled as (
+    {{ alluvium.settled_rows("latest", "contested", feed) | indent(4) }}
 )
+{%- endif %}
 
-{{ alluvium.apply_deletes("positioned", feed, delete_policy) }}
+{{ alluvium.apply_deletes("settled" if is_contested else "latest", feed, delete_policy, resets) }}
+{%- endmacro %}
+
+
+{% macro changes_of_batches(change_log, batches) -%}
+select *
+from {{ change_log }}
+where
+    _cdc_kind = 'change'
+    {%- if batches %}
+    {%- if batches.after %}
+    and _cdc_batch > {{ batches.after }}
+    {%- endif %}
+    and _cdc_batch <= {{ batches.until }}
+    {%- endif %}
 {%- endmacro %}

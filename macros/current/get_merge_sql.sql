@@ -13,49 +13,105 @@
     {%- set columns = alluvium.same_columns(source, target) -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}
     {{ return(alluvium.guarded_merge_sql(
-        target, source, feed, columns, cdc.merge_guard, cdc.delete_policy or "soft"
+        target, source, feed, columns, cdc.merge_guard, cdc.delete_policy or "soft", alluvium.remembered_resets()
     )) }}
 {% endmacro %}
 
 
 {#
-    An event below the row's position changes nothing, whenever it arrives. One exception: values that a soft
-    delete could not know (the image before it came later) are filled in under the image's own position.
+    An event below the row's position changes nothing, whenever it arrives. Three exceptions: values that a soft
+    delete could not know (the image before it came later) are filled in under the image's own position; so are values that
+    the source sent before the image and not with it (merged_held_column in this folder); and a reset deletes what lies
+    below it, also rows that no event names.
 #}
-{% macro guarded_merge_sql(target, source, feed, columns, guard, delete_policy) -%}
-    {%- set values = feed.columns | rejectattr("name", "in", feed.key) | map(attribute="name") | list -%}
+{% macro guarded_merge_sql(target, source, feed, columns, guard, delete_policy, resets) -%}
+    {%- set is_contested = alluvium.has_contested_keys(feed) -%}
     merge into {{ target }} as target
     using {{ source }} as source
-    on
-        {%- for name in feed.key %}
-        {{ "and " if not loop.first }}target.{{ alluvium.quoted_identifier(name) }} {{ alluvium.key_equality(feed, name) }} source.{{ alluvium.quoted_identifier(name) }}
-        {%- endfor %}
+    on {{ alluvium.same_key(feed, "target", "source") }}
     when matched
         and (
-            source.{{ guard }} > target.{{ guard }}
-            {%- if delete_policy == "soft" %}
+            source.{{ guard }} {{ ">=" if is_contested else ">" }} target.{{ guard }}
+            {%- if delete_policy == "soft" and not is_contested %}
             or source._cdc_image_position > coalesce(target._cdc_image_position, '')
+            {%- endif %}
+            {%- if alluvium.columns_of_unavailable_values(feed) %}
+            or {{ alluvium.brings_held_value(feed, delete_policy) | indent(12) }}
+            {%- endif %}
+            {%- if resets %}
+            or {{ alluvium.loses_its_row(resets) }}
             {%- endif %}
         )
         then update set
             {%- for name in columns if name not in feed.key %}
-            {{ alluvium.merged_column(name, delete_policy == "soft" and (name in values or name == "_cdc_image_position"), guard) }}{{ "," if not loop.last }}
+            {{ alluvium.merged_column(name, feed, guard, delete_policy, resets) }}{{ "," if not loop.last }}
             {%- endfor %}
     when not matched
         then insert ({{ alluvium.column_list(columns) | join(", ") }})
         values ({{ alluvium.column_list(columns, "source.") | join(", ") }})
+    {%- if resets %}
+    when not matched by source
+        and {{ alluvium.loses_its_row(resets) }}
+        then update set
+            {%- for name in columns if alluvium.column_after_reset(name, feed, delete_policy, resets) != "target." ~ alluvium.quoted_identifier(name) %}
+            {{ alluvium.quoted_identifier(name) }} = {{ alluvium.column_after_reset(name, feed, delete_policy, resets) }}{{ "," if not loop.last }}
+            {%- endfor %}
+    {%- endif %}
 {%- endmacro %}
 
 
-{% macro key_equality(feed, name) %}
-    {%- set column = feed.columns | selectattr("name", "equalto", name) | first -%}
-    {{ return("<=>" if column.cdc.nullable else "=") }}
+{#
+    The row's own event decides on its columns, its image's on the values of a soft delete; the batch is the one that changed
+    the row last, which is what marts ask for (changed_keys).
+#}
+{% macro merged_column(name, feed, guard, delete_policy, resets) -%}
+    {%- set column = alluvium.quoted_identifier(name) -%}
+    {%- set is_of_soft_image = delete_policy == "soft" and alluvium.is_of_image(name, feed) -%}
+    {%- if alluvium.has_contested_keys(feed) -%}
+        {%- set newer = "source." ~ guard ~ " >= target." ~ guard ~ (" and source._cdc_image_position is not null" if is_of_soft_image else "") -%}
+    {%- else -%}
+        {%- set newer = "source._cdc_image_position > coalesce(target._cdc_image_position, '')" if is_of_soft_image
+            else "source." ~ guard ~ " > target." ~ guard -%}
+    {%- endif -%}
+    {%- if name == "_cdc_batch" -%}
+        {{ column }} = {{ alluvium.newest_pending_batch() if alluvium.has_contested_keys(feed) else "source." ~ column }}
+    {%- elif alluvium.is_held(name, feed) -%}
+        {{ column }} = {{ alluvium.unless_deleted(alluvium.merged_held_column(name, feed), guard, delete_policy, resets) }}
+    {%- else -%}
+        {{ column }} = if({{ newer }}, source.{{ column }}, {{ alluvium.column_after_reset(name, feed, delete_policy, resets) }})
+    {%- endif -%}
+{%- endmacro %}
+
+
+{# The columns outside the key, and where they are from. #}
+{% macro is_of_image(name, feed) %}
+    {{ return(
+        name in ["_cdc_image_position", "_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"]
+        or name in feed.columns | map(attribute="name") | reject("in", feed.key)
+    ) }}
 {% endmacro %}
 
 
-{% macro merged_column(name, of_image, guard) -%}
-    {%- set column = alluvium.quoted_identifier(name) -%}
-    {%- set newer = "source._cdc_image_position > coalesce(target._cdc_image_position, '')" if of_image
-        else "source." ~ guard ~ " > target." ~ guard -%}
-    {{ column }} = if({{ newer }}, source.{{ column }}, target.{{ column }})
+{# A row of the target that a reset takes away, or whose end an earlier reset brings forward that came late. #}
+{% macro loses_its_row(resets) -%}
+    {{ alluvium.is_reset_away(resets, "target.") }}
+        and (not target._is_deleted or target._cdc_op <> 'd' and target._deleted_at > {{ alluvium.reset_away_at(resets, "target.") | indent(8) }})
+{%- endmacro %}
+
+
+{# What a column of the target is after the resets. #}
+{% macro column_after_reset(name, feed, delete_policy, resets) -%}
+    {%- set column = "target." ~ alluvium.quoted_identifier(name) -%}
+    {%- set loses = alluvium.is_reset_away(resets, "target.") if resets else "false" -%}
+    {%- if resets and name == "_is_deleted" -%}
+        {{ column }} or {{ loses }}
+    {%- elif resets and name == "_deleted_at" -%}
+        if(target._is_deleted and target._cdc_op = 'd', {{ column }}, coalesce({{ alluvium.reset_away_at(resets, "target.") | indent(12) }}, {{ column }}))
+    {%- elif resets and name == "_cdc_batch" -%}
+        {{ alluvium.newest_pending_batch() }}
+    {%- elif resets and delete_policy == "hard" and alluvium.is_of_image(name, feed) -%}
+        if({{ loses }}, null, {{ column }})
+    {%- else -%}
+        {{ column }}
+    {%- endif -%}
 {%- endmacro %}

@@ -13,6 +13,7 @@
 {% macro default__living_rows(state, feed) -%}
 select
     {{ alluvium.column_list(feed.columns | map(attribute="name")) | join(",\n    ") }},
+    _cdc_unresolved_columns,
     {{ alluvium.state_lineage_columns() | join(",\n    ") }}
 from {{ state }}
 where not _is_deleted

@@ -174,6 +174,14 @@
 #}
 {% macro column_text(column, feed) %}
     {%- set text = "row_image[" ~ alluvium.string_literal(column.name) ~ "]" -%}
+    {%- if alluvium.may_be_unavailable(column, feed) -%}
+        {{ return("if(array_contains(unavailable_columns, " ~ alluvium.string_literal(column.name) ~ "), null, " ~ alluvium.sent_text(column, feed, text) ~ ")") }}
+    {%- endif -%}
+    {{ return(alluvium.sent_text(column, feed, text)) }}
+{% endmacro %}
+
+
+{% macro sent_text(column, feed, text) %}
     {%- if column.data_type.startswith("decimal") -%}
         {{ return(alluvium.number_text(column, feed, text)) }}
     {%- elif column.data_type == "string" and "ecimal" in (alluvium.semantic_type(column, feed) or "") -%}

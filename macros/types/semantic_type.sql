@@ -36,9 +36,7 @@
 
 
 {% macro declared_semantic_type(column, feed) %}
-    {%- set declared = alluvium.require_one_of(
-        "source " ~ feed.name, "semantic_type of column " ~ column.name, column.cdc.semantic_type, alluvium.semantic_types()
-    ) -%}
+    {%- set declared = column.cdc.semantic_type -%}
     {%- if declared == "org.apache.kafka.connect.data.Decimal" -%}
         {{ return(declared ~ ":" ~ alluvium.decimal_scale(column.data_type)) }}
     {%- endif -%}

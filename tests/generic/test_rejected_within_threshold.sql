@@ -1,9 +1,10 @@
 {#
     The threshold of `meta.cdc.quarantine` in the source's YAML: fails when more rows of the change log are rejected
-    than `fail_above` allows. A source without a threshold never fails here; its rejected rows are counted in the
-    ledger and shown at the end of a demo run.
+    than `fail_above` allows, and with any threshold when lines are rejected and not one could be decoded: then the
+    feed is not what its declaration says. The number that dbt prints is that of the rejected rows.
 #}
 {% test rejected_within_threshold(model) %}
+{{ config(fail_calc="coalesce(sum(rejected_count), 0)") }}
 {%- set threshold = alluvium.rejected_threshold(model) if execute else none %}
 select rejected_count
 from (
@@ -11,5 +12,10 @@ from (
     from {{ model }}
     where _cdc_reject_reason is not null
 ) as counted
-where rejected_count > {{ threshold if threshold is not none else "cast('Infinity' as double)" }}
+where
+    rejected_count > {{ threshold if threshold is not none else "cast('Infinity' as double)" }}
+    or (
+        rejected_count > 0
+        and not exists (select 1 from {{ model }} where _cdc_kind in ('change', 'truncate'))
+    )
 {% endtest %}

@@ -73,12 +73,14 @@ class Table:
         topic: Kafka topic of its change events.
         key: primary key columns, empty if it has none.
         columns: union over the checkpoints, in order of first appearance, each with the last type it had.
+        replica_identity: of a PostgreSQL table.
     """
 
     name: str
     topic: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
+    replica_identity: str | None = None
 
     @property
     def entity(self) -> str:
@@ -153,6 +155,11 @@ class Corpus:
         """Of the connector."""
         return str(self.connector.get("decimal.handling.mode", "precise"))
 
+    @property
+    def is_snapshotted_anew(self) -> bool:
+        """True if the connector took the whole snapshot a second time."""
+        return bool(self.facts.get("resnapshot"))
+
     @cached_property
     def layouts(self) -> tuple[Layout, ...]:
         """The layouts that are there and known, by name."""
@@ -187,6 +194,7 @@ class Corpus:
         types: dict[str, dict[str, str]] = {}
         added: set[tuple[str, str]] = set()
         keys: dict[str, tuple[str, ...]] = {}
+        identities: dict[str, str] = {}
         for checkpoint in self.checkpoints:
             for table, facts in self._tables_at(checkpoint.name).items():
                 seen = types.setdefault(table, {})
@@ -195,6 +203,7 @@ class Corpus:
                         added.add((table, name))
                     seen[name] = database_type
                 keys[table] = tuple(facts["pk"])
+                identities |= {table: facts["replica_identity"]} if "replica_identity" in facts else {}
         return tuple(
             Table(
                 name=table,
@@ -204,6 +213,7 @@ class Corpus:
                     self._column(table, name, database_type, (table, name) in added)
                     for name, database_type in types[table].items()
                 ),
+                replica_identity=identities.get(table),
             )
             for table in sorted(types)
         )

@@ -57,10 +57,24 @@ class Feed:
 
     def models(self, table: Table) -> dict[str, str]:
         """SQL of a table's models by name. A table without a key has a change log only."""
-        models = [self.change_log(table)]
+        models = {self.change_log(table): _model_sql(self.source, table.entity, self.change_log(table))}
         if table.key:
-            models += [self.state(table), self.living(table)]
-        return {name: _model_sql(self.source, table.entity, name) for name in models}
+            others = [self.change_log(other) for other in self._snapshotted_with(table)]
+            for other in self._snapshotted_with(table):
+                models[self.change_log(other)] = _model_sql(self.source, other.entity, self.change_log(other))
+            state = _model_sql(self.source, table.entity, self.state(table))
+            if others:
+                references = ", ".join(f'ref("{name}")' for name in others)
+                state = _replaced(state, '"))', f'"), snapshotted_with=[{references}])')
+            models[self.state(table)] = state
+            models[self.living(table)] = _model_sql(self.source, table.entity, self.living(table))
+        return models
+
+    def _snapshotted_with(self, table: Table) -> list[Table]:
+        """A table that is empty when it is snapshotted anew has no event of it, the others have."""
+        if not self.corpus.is_snapshotted_anew:
+            return []
+        return [other for other in tables_of(self.corpus, self.layout) if other != table]
 
 
 def _model_sql(source: str, entity: str, name: str) -> str:
@@ -74,6 +88,12 @@ def _model_sql(source: str, entity: str, name: str) -> str:
     if renamed == sql:
         raise ValueError(f"{path} does not name {TEMPLATE_SOURCE} and {TEMPLATE_ENTITY} as expected")
     return renamed
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    if old not in text:
+        raise ValueError(f"{text!r} has no {old!r}")
+    return text.replace(old, new)
 
 
 def write_project(root: Path, feeds: Iterable[Feed]) -> None:
@@ -134,10 +154,14 @@ def _table(feed: Feed, table: Table) -> dict[str, Any]:
     return {
         "name": table.entity,
         "identifier": f"{feed.source}__{table.entity}",
-        "config": {"meta": {"cdc": {"key": list(table.key)}}},
+        "config": {"meta": {"cdc": {"key": list(table.key)} | _identity(table)}},
         "external": external,
         "columns": [_column(column) for column in table.columns],
     }
+
+
+def _identity(table: Table) -> dict[str, str]:
+    return {} if table.replica_identity is None else {"replica_identity": table.replica_identity}
 
 
 def _column(column: Column) -> dict[str, Any]:

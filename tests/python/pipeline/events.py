@@ -62,9 +62,9 @@ def postgresql(
     }
 
 
-def mysql(op: str, file: str, pos: int, row: Event, *, binlog_row: int = 0) -> Event:
+def mysql(op: str, file: str, pos: int, row: Event | None, *, binlog_row: int = 0, snapshot: str = "false") -> Event:
     """An envelope of the MySQL connector."""
-    event = postgresql(op, None, row, connector="mysql")
+    event = postgresql(op, None, row, connector="mysql", snapshot=snapshot)
     event["source"] |= {"file": file, "pos": pos, "row": binlog_row, "gtid": None}
     return event
 

@@ -141,6 +141,7 @@ class Project:
         """
         self.spark = spark
         self.feeds = {feed.name: feed for feed in feeds}
+        assert len(self.feeds) == len(feeds), "two feeds have one name"
         self.folder = folder / "project"
         self.landing = folder / "landing"
         self.more_models: list[str] = []

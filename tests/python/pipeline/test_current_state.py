@@ -76,7 +76,7 @@ def histories(key: int) -> dict[str, tuple[list[Event], tuple[Any, ...]]]:
         ),
         "snapshot row of a key that was deleted after it": (
             [
-                postgresql("r", 10, image(key, "a"), snapshot="last"),
+                postgresql("r", 10, image(key, "a"), snapshot="true"),
                 postgresql("u", 10, image(key, "b", 2), commit=10),
                 postgresql("d", 12, key_only(key), commit=10),
             ],

@@ -225,6 +225,6 @@ def test_full_refresh_without_a_file_that_was_read_is_refused(project: Project) 
 def test_place_without_files_is_warned_of(project: Project) -> None:
     """It may be a misspelt location, or a table that nobody has changed yet."""
     location = project.landing / "never_landed"
-    assert f"pipe.never_landed: no file found at {location}, and none was read before" in project.outcomes[0].printed
+    assert f"pipe.never_landed: no file found at {location}. Is it the right place?" in project.outcomes[0].printed
     assert "pipe.landed: no file found" not in project.outcomes[1].printed
     assert project.state("never_landed") == []

@@ -105,11 +105,13 @@ class Renderer:
     Attributes:
         which: dbt's command.
         execute: False while dbt parses.
+        empty: True for ``--empty``.
         incremental: what ``is_incremental()`` says.
         this: the model's relation.
         meta: the model's ``meta``.
         strategy: the model's ``incremental_strategy``.
         materialized: the model's materialization.
+        post_hooks: SQL of the model's post-hooks.
         variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
         nodes: dbt's graph of models by unique id.
@@ -125,11 +127,13 @@ class Renderer:
 
     which: str = "run"
     execute: bool = True
+    empty: bool = False
     incremental: bool = True
     this: SparkRelation = field(default_factory=lambda: relation("stg_shop__orders"))
     meta: Mapping[str, Any] = field(default_factory=dict)
     strategy: str = "merge"
     materialized: str = "incremental"
+    post_hooks: Sequence[str] = ("{{ alluvium.record_applied_files() }}", "{{ alluvium.record_applied_batches() }}")
     variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
     nodes: Mapping[str, Any] = field(default_factory=dict)
@@ -182,7 +186,7 @@ class Renderer:
             "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
             "exceptions": SimpleNamespace(**exceptions | {"warn": self.warnings.append}),
             "execute": self.execute,
-            "flags": SimpleNamespace(WHICH=self.which),
+            "flags": SimpleNamespace(WHICH=self.which, EMPTY=self.empty),
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
             "log": self._log,
@@ -191,6 +195,7 @@ class Renderer:
                 "depends_on": {"nodes": list(self.parents)},
                 "compiled_code": "select 1",
             },
+            "post_hooks": [{"sql": sql} for sql in self.post_hooks],
             "run_query": self._run_query,
             "selected_resources": list(self.selected),
             "target": SimpleNamespace(schema="silver", name="local"),

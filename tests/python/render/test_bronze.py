@@ -16,7 +16,8 @@ LOG = relation("stg_shop__orders")
 
 def run_of(first: str, last: str, gzip_count: int = 0) -> dict[str, Any]:
     """A run of files as new_files() gives it."""
-    return {"first_path": first, "last_path": last, "file_count": 2, "gzip_count": gzip_count, "bytes": 10}
+    counts = {"file_count": 2, "gzip_count": gzip_count, "bytes": 10}
+    return {"is_wanted": True, "first_path": first, "last_path": last, **counts}
 
 
 def test_stage_external_sources_creates_both_tables_of_a_new_source() -> None:
@@ -158,7 +159,7 @@ def test_external_options(macros: Renderer) -> None:
 def test_external_format(macros: Renderer) -> None:
     assert macros.render("external_format", "m", {"using": "JSON"}) == "json"
     assert macros.render("external_format", "m", {"file_format": "parquet"}) == "parquet"
-    assert macros.refusal("external_format", "m", {}) == 'm: external.using is ""; allowed: json, avro, parquet.'
+    assert macros.refusal("external_format", "m", {}) == "m: external.using is not given; allowed: json, avro, parquet."
 
 
 def test_bronze_records(macros: Renderer) -> None:
@@ -200,7 +201,18 @@ def test_container_records(macros: Renderer) -> None:
 def test_new_files_refreshes_the_listing_first(macros: Renderer) -> None:
     macros.answers = {"refresh table": [], "with listed as": [run_of("/a", "/b")]}
     assert macros.render("new_files", feed(), LOG) == [run_of("/a", "/b")]
+    assert macros.warnings == []
     assert macros.queries[:2] == ["refresh table bronze.shop__orders__files", "refresh table bronze.shop__orders"]
+
+
+def test_new_files_warns_of_a_place_without_files(macros: Renderer) -> None:
+    applied = run_of("/a", "/b") | {"is_wanted": False}
+    macros.answers = {"refresh table": [], "with listed as": [applied]}
+    assert macros.render("new_files", feed(), LOG) == []
+    assert macros.warnings == []
+    macros.answers["with listed as"] = []
+    assert macros.render("new_files", feed(), LOG) == []
+    assert macros.warnings == ["shop.orders: no file found at /landing/orders. Is it the right place?"]
 
 
 def test_files_of_batch(macros: Renderer) -> None:
@@ -357,12 +369,23 @@ def test_record_applied_files(macros: Renderer) -> None:
         "set alluvium.new_files.": [{"value": "2"}],
         "select max(batch)": [{"batch": 4}],
         "insert into": [],
+        "sum(rejected_count)": [{"rejected_count": 0, "line_count": 9}],
     }
-    _, _, insert, _, remember = macros.does("record_applied_files")
+    _, _, insert, _, remember, _ = macros.does("record_applied_files")
     assert insert.startswith(f"insert into {LEDGER}")
     assert "where _cdc_batch > 4 " in insert
     # Not the number that the run had in mind: the append may have found no row.
     assert remember == f"set {macros.render('setting', 'newest_batch', LOG)} = 4"
     unchanged = Renderer(answers={"set alluvium.new_files.": [{"value": "0"}]})
     assert len(unchanged.does("record_applied_files")) == 1
+    assert macros.warnings == []
     assert Renderer(execute=False).does("record_applied_files") == []
+
+
+def test_announce_rejected_lines(macros: Renderer) -> None:
+    assert_parses(macros.sql("rejected_lines_sql", LOG, 4))
+    macros.answers = {"sum(rejected_count)": [{"rejected_count": 3, "line_count": 9}]}
+    macros.does("announce_rejected_lines", LOG, 4)
+    (warning,) = macros.warnings
+    assert warning.startswith("stg_shop__orders: 3 of 9 new lines rejected, `select ")
+    assert_parses(warning.split("`")[1])

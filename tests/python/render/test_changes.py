@@ -10,7 +10,7 @@ from .harness import Renderer, assert_expression_parses, assert_parses, fold, re
 
 LOG = relation("stg_shop__orders")
 SOURCE = relation("shop__orders", "bronze")
-RUNS = [{"first_path": "/a", "last_path": "/b", "file_count": 2, "gzip_count": 1, "bytes": 10}]
+RUNS = [{"is_wanted": True, "first_path": "/a", "last_path": "/b", "file_count": 2, "gzip_count": 1, "bytes": 10}]
 TEXTS = "map<string,string>"
 FIRST_BATCH = {"number": 1, "after": None, "runs": None}
 NEXT_BATCH = {"number": 3, "after": 2, "runs": RUNS}
@@ -71,6 +71,7 @@ def test_decode_debezium_refuses_before_any_query(changes: dict[str, Any], said:
 
 
 def test_default_decode_debezium_without_news_reads_nothing(macros: Renderer) -> None:
+    macros.types = {("stg_shop__orders", "id"): "int"}
     macros.columns = ["id", "note", "_cdc_op"]
     sql = macros.render("default__decode_debezium", feed(), {"number": 3, "after": 2, "runs": []})
     assert fold(sql).endswith("select * from silver.stg_shop__orders where false")
@@ -143,17 +144,9 @@ def test_next_batch_changes_nothing_outside_of_a_run(which: str) -> None:
 def test_announce_new_files(macros: Renderer) -> None:
     macros.answers = {"set alluvium": []}
     two, none = (f"set {macros.render('setting', 'new_files', LOG)} = {count}" for count in (2, 0))
-    assert macros.does("announce_new_files", feed(), RUNS, False) == [two]
-    assert macros.does("announce_new_files", feed(), [], True) == [none]
+    assert macros.does("announce_new_files", feed(), RUNS) == [two]
+    assert macros.does("announce_new_files", feed(), []) == [none]
     assert macros.messages == ["shop.orders: 2 new files, 10 bytes", "shop.orders: no new files"]
-
-
-def test_announce_new_files_warns_of_a_place_without_files(macros: Renderer) -> None:
-    macros.answers = {"set alluvium": []}
-    macros.does("announce_new_files", feed(), [], False)
-    assert macros.warnings == [
-        "shop.orders: no file found at /landing/orders, and none was read before. Is it the right place?"
-    ]
 
 
 @pytest.mark.parametrize(("value", "none"), [("0", True), ("3", False), ("<undefined>", False)])
@@ -183,10 +176,35 @@ def test_same_columns(macros: Renderer) -> None:
 
 
 def test_has_columns(macros: Renderer) -> None:
-    macros.columns = ["id", "note", "other"]
-    assert macros.render("has_columns", LOG, feed()["columns"]) is True
+    macros.types = {("stg_shop__orders", "id"): "int"}
+    macros.columns = ["id", "note", "_cdc_op"]
+    assert macros.render("has_columns", LOG, feed()) is True
     macros.columns = ["id"]
-    assert macros.render("has_columns", LOG, feed()["columns"]) is False
+    assert macros.render("has_columns", LOG, feed()) is False
+
+
+def test_has_columns_refuses_what_a_run_with_new_events_would_be_refused_for(macros: Renderer) -> None:
+    macros.columns = ["id", "note"]
+    assert macros.refusal("has_columns", LOG, feed()) == (
+        'model stg_shop__orders: type of column id is "int"; allowed: string, as the table has it; '
+        "another one needs `dbt build --full-refresh --select stg_shop__orders+`."
+    )
+    macros.types = {("stg_shop__orders", "id"): "int"}
+    macros.columns = ["id", "note", "gone"]
+    message = macros.refusal("has_columns", LOG, feed())
+    assert message.startswith("source shop.orders: columns is ")
+    assert "all columns of silver.stg_shop__orders, gone too; without it the table needs `dbt build --full" in message
+    macros.types = {("stg_shop__orders", "a"): "struct<B:int>"}
+    macros.columns = ["a"]
+    assert macros.render("has_columns", LOG, feed(columns=[column("a", "struct<b: int>")])) is True
+
+
+def test_require_types_and_own_columns(macros: Renderer) -> None:
+    columns = [{"name": "a", "dtype": "int"}]
+    assert not macros.sql("require_types", LOG, columns, {"b": "date"})
+    assert 'column a is "date"; allowed: int, ' in macros.refusal("require_types", LOG, columns, {"a": "date"})
+    own = [macros.render("is_own_column", name) for name in ("_cdc_x", "_is_deleted", "_deleted_at", "cdc_x")]
+    assert own == [True, True, True, False]
 
 
 def test_insert_into_sql(macros: Renderer) -> None:
@@ -220,7 +238,8 @@ def test_recognise_gives_both_shapes_the_same_columns(macros: Renderer) -> None:
         return set(columns) - {"case"}
 
     envelope = names(macros.render("recognise_envelope", feed()))
-    assert names(macros.render("recognise_flattened", feed(shape="flattened"))) == envelope
+    assert names(macros.render("recognise_flattened", feed(shape="flattened"))) == envelope - {"image_before"}
+    assert "image_before" not in names(macros.render("recognise_envelope", feed(replica_identity="full")))
     assert {"value", "malformed", "op", "row_image", "kind", "source_ts", "kafka_offset", "source_row"} <= envelope
 
 
@@ -441,7 +460,7 @@ def test_is_misfit(macros: Renderer) -> None:
     plain = macros.sql("is_misfit", column("a", "int"), feed())
     assert plain == "row_image['a'] is not null and (`value__a` is null)"
     rounded = macros.sql("is_misfit", column("a", "decimal(12,2)"), feed())
-    assert rounded.endswith(" > 2))")
+    assert rounded.endswith(" > 2)) and array_contains(unavailable_columns, 'a') is not true")
     torn = macros.sql("is_misfit", column("a", "array<int>"), feed())
     assert "<> size(filter(`value__a`, element -> element is not null)))" in torn
     assert macros.render("is_changed_value", column("a", "int"), "x", "v") is None

@@ -4,7 +4,7 @@ from .feeds import feed, shop
 from .harness import Renderer, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
-FILES = [{"first_path": "/a", "last_path": "/a", "file_count": 1, "gzip_count": 0, "bytes": 5}]
+FILES = [{"is_wanted": True, "first_path": "/a", "last_path": "/a", "file_count": 1, "gzip_count": 0, "bytes": 5}]
 
 
 def test_rejected_rows(macros: Renderer) -> None:
@@ -31,3 +31,9 @@ def test_unaccounted_lines_sql(macros: Renderer) -> None:
 def test_rejected_threshold() -> None:
     assert shop(cdc={"quarantine": {"fail_above": 3}}).render("rejected_threshold", LOG) == 3
     assert shop().render("rejected_threshold", LOG) is None
+
+
+def test_unresolved_threshold() -> None:
+    state = relation("slv_shop__orders_state")
+    assert shop(cdc={"unresolved": {"fail_above": 0}}).render("unresolved_threshold", state) == 0
+    assert shop().render("unresolved_threshold", state) is None

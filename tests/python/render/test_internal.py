@@ -113,12 +113,18 @@ def test_feed_columns_refuses(macros: Renderer) -> None:
     assert macros.refusal("feed_columns", "m", misspelt) == (
         'm: meta.cdc option of column id is "semantics"; allowed: semantic_type, nullable, default, unsigned.'
     )
+    unknown = source(columns={"at": {"name": "at", "data_type": "date", "meta": {"cdc": {"semantic_type": "Date"}}}})
+    assert macros.refusal("feed_columns", "m", unknown).startswith(
+        'm: semantic_type of column at is "Date"; allowed: io.debezium.time.Date, '
+    )
 
 
 @pytest.mark.parametrize(
     ("declared", "normal"),
     [
         ("DECIMAL(10, 2)", "decimal(10,2)"),
+        ("numeric", "decimal(10,0)"),
+        ("array<decimal(12)>", "array<decimal(12,0)>"),
         ("Array< Int >", "array<int>"),
         ("struct<firstName: string>", "struct<firstName: string>"),
         ("array<numeric(12, 2)>", "array<decimal(12,2)>"),
@@ -254,3 +260,38 @@ def test_query_rows(macros: Renderer) -> None:
     assert macros.render("query_rows", "select 1") == [{"a": 1}, {"a": 2}]
     macros.execute = False
     assert macros.render("query_rows", "select 2") == []
+
+
+def test_same_key(macros: Renderer) -> None:
+    options = feed(key=["id", "a b"], columns=[column("id", "int"), column("a b", nullable=True)])
+    assert macros.render("same_key", options, "one", "other") == "one.`id` = other.`id` and one.`a b` <=> other.`a b`"
+
+
+def test_arrays_and_maps(macros: Renderer) -> None:
+    assert macros.render("literal_array", ["a", "it's"]) == r"array('a', 'it\'s')"
+    assert macros.render("array_or_null", "a") == "nullif(a, array())"
+    assert macros.render("map_or_null", "m") == "get(filter(array(m), entries -> size(entries) > 0), 0)"
+    assert_expression_parses(macros.render("map_or_null", "m"))
+
+
+def test_require_post_hook(macros: Renderer) -> None:
+    assert not macros.sql("require_post_hook", "decode_debezium", "record_applied_files")
+    macros.post_hooks = ["optimize x"]
+    assert macros.refusal("require_post_hook", "decode_debezium", "record_applied_files") == (
+        'decode_debezium: model stg_shop__orders: post_hook is "optimize x"; '
+        'allowed: "{{ alluvium.record_applied_files() }}", among others.'
+    )
+
+
+@pytest.mark.parametrize(("which", "is_run"), [("build", True), ("run", True), ("retry", True), ("test", False)])
+def test_is_run(which: str, is_run: bool) -> None:
+    assert Renderer(which=which).render("is_run") is is_run
+
+
+def test_require_threshold(macros: Renderer) -> None:
+    assert not macros.sql("require_threshold", "s", "meta.cdc.quarantine", {"fail_above": 0})
+    for limit in ("many", -1, 1.5, None):
+        message = macros.refusal("require_threshold", "s", "meta.cdc.quarantine", {"fail_above": limit})
+        assert message.startswith("s: meta.cdc.quarantine.fail_above is ")
+        assert message.endswith("allowed: a number of rows, such as 0.")
+    assert "option is" in macros.refusal("require_threshold", "s", "meta.cdc.quarantine", {"above": 1})

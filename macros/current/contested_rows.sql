@@ -1,0 +1,179 @@
+{#
+    Keys that a second row took while the first one still had it. A swap or a shift of keys in one transaction (a key
+    constraint that is checked at its end) sends the create of a key before the delete of the row that had it, so the
+    newest event of a key with a living row may be a delete: which row it ends, its image before says. PostgreSQL wants
+    REPLICA IDENTITY FULL for such tables; without, the order of a key's events is enough.
+
+    One row per such key: `rows`, those that live after all its events, oldest first, as structs of `position` and `image`;
+    `is_undecided` where an image before was none of them. `from` has all row changes of these keys.
+#}
+{% macro has_contested_keys(feed) %}
+    {{ return(feed.connector == "postgresql" and feed.replica_identity == "full") }}
+{% endmacro %}
+
+
+{% macro contested_rows(from, feed, newest_reset) %}
+    {{ return(adapter.dispatch("contested_rows", "alluvium")(from, feed, newest_reset)) }}
+{% endmacro %}
+
+
+{% macro default__contested_rows(from, feed, newest_reset) -%}
+{%- set key = alluvium.column_list(feed.key) | join(", ") -%}
+select
+    {{ key }},
+    {{ alluvium.rows_after_events() | indent(4) }} as _cdc_rows
+from (
+    -- Each event once, however often it was delivered.
+    select
+        {{ key }},
+        max_by(struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image), _cdc_position) as event
+    from (
+        select
+            *,
+            max({{ alluvium.takes_living_key(feed) | indent(12) }}) over (partition by {{ key }}) as _cdc_is_contested
+        from (
+            select
+                *,
+                lag(struct(_cdc_op as op, {{ alluvium.snapshot_start(feed) }} as source_position)) over (partition by {{ key }} order by _cdc_position) as _cdc_before
+            from {{ from }}
+            {%- if newest_reset %}
+            where _cdc_position > '{{ newest_reset }}'
+            {%- endif %}
+        ) as followed
+    ) as marked
+    where _cdc_is_contested
+    group by {{ key }}, {{ alluvium.snapshot_start(feed) }}, _cdc_op
+) as events
+group by {{ key }}
+{%- endmacro %}
+
+
+{% macro takes_living_key(feed) %}
+    {{ return("_cdc_op = 'c' and _cdc_before.op <> 'd' and _cdc_before.source_position <> " ~ alluvium.snapshot_start(feed)) }}
+{% endmacro %}
+
+
+{# Maps as arrays of their entries, since Spark does not compare maps. #}
+{% macro image_of_event(feed) %}
+    {%- set values = [] -%}
+    {%- for column in feed.columns if column.name not in feed.key -%}
+        {%- set name = alluvium.quoted_identifier(column.name) -%}
+        {%- do values.append("map_entries(" ~ name ~ ") as " ~ name if column.data_type.startswith("map") else name) -%}
+    {%- endfor -%}
+    {{ return("struct(" ~ values | join(", ") ~ ")") }}
+{% endmacro %}
+
+
+{#
+    The rows of a key after its events in order: a snapshot row replaces them, a create adds one, an update replaces the newest (of several
+    nothing says which), a delete ends the one that it shows, or the oldest where it shows none of several.
+#}
+{% macro rows_after_events() -%}
+aggregate(
+    array_sort(collect_list(event), (one, other) -> if(one.position < other.position, -1, 1)),
+    struct(filter(collect_list(event), event -> false) as rows, false as is_undecided),
+    (key, event) -> struct(
+        case
+            when event.op = 'r' then array(event)
+            when event.op = 'c' then concat(key.rows, array(event))
+            when event.op = 'u' then concat(slice(key.rows, 1, greatest(size(key.rows) - 1, 0)), array(event))
+            when size(key.rows) < 2 then filter(key.rows, row -> false)
+            else concat(
+                slice(key.rows, 1, greatest({{ alluvium.row_that_ends() }}, 1) - 1),
+                slice(key.rows, greatest({{ alluvium.row_that_ends() }}, 1) + 1, size(key.rows))
+            )
+        end as rows,
+        case event.op
+            -- A delete of another row than the one that an update was taken for says that it was taken rightly.
+            when 'd' then size(key.rows) > 1 and {{ alluvium.row_that_ends() }} in (0, if(key.is_undecided, size(key.rows), 0))
+            when 'u' then size(key.rows) > 1
+            when 'c' then size(key.rows) > 0 and key.is_undecided
+            else false
+        end as is_undecided
+    )
+)
+{%- endmacro %}
+
+
+{% macro row_that_ends() %}
+    {{ return("array_position(transform(key.rows, row -> row.image), event.image)") }}
+{% endmacro %}
+
+
+{#
+    The changes to order where keys may be contested: the new ones, and all of a key whose past counts. That is one of which an
+    event came late, whose row is living when another one takes its key, or that a delete left a living row.
+#}
+{% macro changes_with_past(change_log, feed, batches) -%}
+-- The row changes that this state has not applied.
+new_changes as (
+    {{ alluvium.changes_of_batches(change_log, batches) | indent(4) }}
+),
+
+-- Keys whose past decides which row lives.
+replayed as (
+    select {{ alluvium.column_list(feed.key, "news.") | join(", ") }}
+    from (
+        select
+            {{ alluvium.column_list(feed.key) | join(", ") }},
+            min(struct(_cdc_position as position, _cdc_op as op, _cdc_source_ts as source_ts)) as first
+        from new_changes
+        group by {{ alluvium.column_list(feed.key) | join(", ") }}
+    ) as news
+    inner join {{ this }} as state on {{ alluvium.same_key(feed, "news", "state") }}
+    where
+        news.first.position <= state._cdc_position
+        or not state._is_deleted and news.first.op = 'c'
+        -- The same transaction: its end before, or at least its time.
+        or not state._is_deleted and left(news.first.position, 20) = left(state._cdc_position, 20)
+        or not state._is_deleted and news.first.source_ts = state._cdc_source_ts
+        or not state._is_deleted and news.first.source_ts is null and news.first.op = 'd'
+        or not state._is_deleted and state._cdc_op = 'd'
+),
+
+changes as (
+    select *
+    from new_changes
+    where not exists (select 1 from replayed where {{ alluvium.same_key(feed, "new_changes", "replayed") }})
+    union all
+    select *
+    from (
+        {{ alluvium.changes_of_batches(change_log, {"after": 0, "until": batches.until}) | indent(8) }}
+    ) as past
+    where exists (select 1 from replayed where {{ alluvium.same_key(feed, "past", "replayed") }})
+),
+{%- endmacro %}
+
+
+{# The latest event of each key with the row that lives after it: of a contested key its newest, though the event be a delete. #}
+{% macro settled_rows(latest, contested, feed) -%}
+select
+    {{ alluvium.column_list(feed.key + alluvium.state_lineage_columns(), "latest.") | join(",\n    ") }},
+    if({{ alluvium.is_survivor(contested) }}, {{ alluvium.image_of_survivor(contested, feed) | indent(4) }}, latest._cdc_image) as _cdc_image,
+    {{ alluvium.is_survivor(contested) }} as _cdc_is_survivor
+from {{ latest }} as latest
+left join {{ contested }} as contested on {{ alluvium.same_key(feed, "latest", "contested") }}
+{%- endmacro %}
+
+
+{% macro is_survivor(contested) %}
+    {{ return("latest._cdc_op = 'd' and coalesce(size(" ~ contested ~ "._cdc_rows.rows), 0) > 0") }}
+{% endmacro %}
+
+
+{# None of its values where the images do not decide which row it is. #}
+{% macro image_of_survivor(contested, feed) -%}
+{%- set survivor = "element_at(" ~ contested ~ "._cdc_rows.rows, -1)" -%}
+{%- set names = feed.columns | map(attribute="name") | reject("in", feed.key) | list -%}
+struct(
+    {%- for column in feed.columns if column.name not in feed.key %}
+    {%- set name = alluvium.quoted_identifier(column.name) %}
+    {%- set value = survivor ~ ".image." ~ name %}
+    if({{ contested }}._cdc_rows.is_undecided, null, {{ "map_from_entries(" ~ value ~ ")" if column.data_type.startswith("map") else value }}) as {{ name }},
+    {%- endfor %}
+    {{ survivor }}.position as _cdc_position,
+    cast(null as map<string, string>) as _cdc_value_positions,
+    cast(null as array<string>) as _cdc_moved_columns,
+    if({{ contested }}._cdc_rows.is_undecided, {{ alluvium.literal_array(names) }}, null) as _cdc_unresolved_columns
+)
+{%- endmacro %}

@@ -1,0 +1,98 @@
+{#
+    The columns that an event may not have sent (row_images in this folder), in a guarded merge. Each has a position of its
+    own, the event's that brought the value, so of two rows of one key the value with the higher position holds, in whatever
+    order they are merged. A delete between the two rows ends the older one, and its values with it.
+#}
+{% macro is_held(name, feed) %}
+    {%- set held = alluvium.columns_of_unavailable_values(feed) -%}
+    {{ return(held | length > 0 and name in held + ["_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"]) }}
+{% endmacro %}
+
+
+{% macro merged_held_column(name, feed) %}
+    {%- if name == "_cdc_value_positions" -%}
+        {{ return(alluvium.merged_value_positions(feed)) }}
+    {%- elif name == "_cdc_moved_columns" -%}
+        {{ return(alluvium.merged_column_names(feed, name, "false")) }}
+    {%- elif name == "_cdc_unresolved_columns" -%}
+        {{ return(alluvium.merged_column_names(feed, name, "true")) }}
+    {%- endif -%}
+    {{ return(alluvium.merged_held_value(name)) }}
+{% endmacro %}
+
+
+{% macro merged_held_value(name) -%}
+    {%- set literal, column = alluvium.string_literal(name), alluvium.quoted_identifier(name) -%}
+    case {{ alluvium.newest_value_position(literal) }}
+                when {{ alluvium.value_position("target", literal) }} then target.{{ column }}
+                when {{ alluvium.value_position("source", literal) }} then source.{{ column }}
+            end
+{%- endmacro %}
+
+
+{% macro merged_value_positions(feed) -%}
+    {%- set positions -%}
+        map_filter(
+                map_from_entries(transform(
+                    {{ alluvium.literal_array(alluvium.columns_of_unavailable_values(feed)) }},
+                    name -> struct(name, {{ alluvium.newest_value_position("name") }})
+                )),
+                (name, position) -> position <> greatest(source._cdc_image_position, target._cdc_image_position)
+            )
+    {%- endset -%}
+    {{ alluvium.map_or_null(positions) }}
+{%- endmacro %}
+
+
+{# Each column is among the names where its value is from; `after_delete` says of one whose row has ended. #}
+{% macro merged_column_names(feed, names, after_delete) -%}
+    {%- set merged -%}
+        filter(
+                {{ alluvium.literal_array(alluvium.columns_of_unavailable_values(feed)) }},
+                name -> case {{ alluvium.newest_value_position("name") }}
+                    when '' then {{ after_delete }} and coalesce(source._cdc_image_position, target._cdc_image_position) is not null
+                    when {{ alluvium.value_position("target", "name") }} then array_contains(target.{{ names }}, name)
+                    when {{ alluvium.value_position("source", "name") }} then array_contains(source.{{ names }}, name)
+                    else {{ after_delete }}
+                end
+            )
+    {%- endset -%}
+    {{ alluvium.array_or_null(merged) }}
+{%- endmacro %}
+
+
+{# Whether an event that is older than the row brings a value that the row does not have; one after a hard delete has none. #}
+{% macro brings_held_value(feed, delete_policy) -%}
+    {{ "not target._is_deleted and " if delete_policy == "hard" }}exists(
+    {{ alluvium.literal_array(alluvium.columns_of_unavailable_values(feed)) }},
+    name -> {{ alluvium.newest_value_position("name") }} > {{ alluvium.value_position("target", "name") }}
+)
+{%- endmacro %}
+
+
+{% macro newest_value_position(name) -%}
+    greatest(
+                    {{ alluvium.value_position("target", name) }},
+                    {{ alluvium.value_position("source", name) }},
+                    if(target._cdc_op = 'd' and target._cdc_position < source._cdc_image_position, target._cdc_position, ''),
+                    if(source._cdc_op = 'd' and source._cdc_position < target._cdc_image_position, source._cdc_position, '')
+                )
+{%- endmacro %}
+
+
+{# Where a row has a column's value from; an empty text where it has none. #}
+{% macro value_position(row, name) -%}
+    coalesce({{ row }}._cdc_value_positions[{{ name }}], {{ row }}._cdc_image_position, '')
+{%- endmacro %}
+
+
+{# A hard delete leaves no value. #}
+{% macro unless_deleted(value, guard, delete_policy, resets) %}
+    {%- if delete_policy == "soft" -%}
+        {{ return(value) }}
+    {%- endif -%}
+    {{ return(
+        "if(if(source." ~ guard ~ " > target." ~ guard ~ ", source._is_deleted, target._is_deleted"
+        ~ (" or " ~ alluvium.is_reset_away(resets, "target.") if resets else "") ~ "), null, " ~ value ~ ")"
+    ) }}
+{% endmacro %}

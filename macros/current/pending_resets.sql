@@ -1,0 +1,201 @@
+{#
+    Where a table began anew: at a truncate, and at the start of a snapshot of the whole table that has come to its end.
+    A row whose newest event lies below is gone, whether or not an event says so: a truncate has no key, and a second
+    snapshot no event for a row that it no longer finds. As positions they give the same rows in any order of arrival.
+
+    What the batches to apply have to be held against, oldest first, as {position, micros}: the resets that they bring,
+    and those above the oldest change that they bring, which came late. Usually none, and one query says so.
+#}
+{% macro pending_resets(change_log, feed, batches, snapshotted_with) %}
+    {%- set known = alluvium.known_reset(this) if is_incremental() else "" -%}
+    {%- set resets = [] -%}
+    {%- if snapshotted_with or not batches or batches.after != batches.until -%}
+        {%- set news = alluvium.query_rows(alluvium.new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
+        {%- if news.has_whole_deletes -%}
+            {%- do exceptions.warn(
+                feed.name ~ ": deletes show more of their rows than a key. Is its REPLICA IDENTITY FULL? Then say `replica_identity: full` in meta.cdc, "
+                ~ "or a swap of keys would lose a row; if not, say which it is"
+            ) -%}
+        {%- endif -%}
+        {%- set newest = [known, news.newest_reset or ""] | max -%}
+        {%- set lowest = [news.oldest_change or newest, news.oldest_reset or newest] | min -%}
+        {%- if newest > lowest or (is_incremental() and newest > known) -%}
+            {%- set above = [lowest, known or lowest] | min -%}
+            {%- do resets.extend(alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, above))) -%}
+        {%- endif -%}
+        {%- set newest = ([known] + resets | map(attribute="position") | list) | max -%}
+        {%- do alluvium.remember("reset_at", this, newest) if newest != known -%}
+        {%- do alluvium.remember("resets", this, tojson(resets)) if resets -%}
+        {%- do alluvium.remember("oldest_change", this, news.oldest_change) if news.oldest_change -%}
+    {%- endif -%}
+    {{ return(resets) }}
+{% endmacro %}
+
+
+{# The newest reset that this model knows of in this run, with what its new batches bring. #}
+{% macro newest_reset() %}
+    {{ return(alluvium.remembered("reset_at", this) or (alluvium.known_reset(this) if is_incremental() else "")) }}
+{% endmacro %}
+
+
+{# The newest reset that a state has applied, an empty text before its first. #}
+{% macro known_reset(state) %}
+    {%- set position = alluvium.table_property(state, "reset_at") -%}
+    {{ return("" if position == "none" else position) }}
+{% endmacro %}
+
+
+{#
+    A reset that only another table's log has seen changes rows without a batch of this table's own; a new generation has
+    marts take the state whole.
+#}
+{% macro reset_properties(applied_batches) %}
+    {%- set reset_at = alluvium.remembered("reset_at", this) -%}
+    {%- if not reset_at or reset_at == alluvium.known_reset(this) -%}
+        {{ return({}) }}
+    {%- endif -%}
+    {{ return({"reset_at": reset_at} if applied_batches else {"reset_at": reset_at, "generation": alluvium.run_id()}) }}
+{% endmacro %}
+
+
+{# The resets that pending_resets() found when this model compiled. #}
+{% macro remembered_resets() %}
+    {{ return(fromjson(alluvium.remembered("resets", this) or "[]")) }}
+{% endmacro %}
+
+
+{% macro new_resets_sql(change_log, feed, batches, snapshotted_with) -%}
+select
+    min(if(is_own and not is_reset, position, null)) as oldest_change,
+    min(if(is_own and is_reset, position, null)) as oldest_reset,
+    max(if(is_reset, position, null)) as newest_reset
+    {%- if feed.replica_identity == "undeclared" and feed.connector == "postgresql" %},
+    {#- Key-only images are all alike: NULL, or the defaults of the columns. #}
+    coalesce(min(image_of_delete) <> max(image_of_delete), false) as has_whole_deletes
+    {%- endif %}
+from (
+    select
+        true as is_own,
+        {{ alluvium.image_of_delete(feed) }} as image_of_delete,
+        {{ alluvium.is_reset(feed) }} as is_reset,
+        {{ alluvium.reset_position(feed) }} as position
+    from {{ change_log }}
+    where
+        _cdc_kind in ('change', 'truncate')
+        {%- if batches %}
+        and _cdc_batch > {{ batches.after }}
+        and _cdc_batch <= {{ batches.until }}
+        {%- endif %}
+    {%- for other in snapshotted_with %}
+    union all
+    select
+        false as is_own,
+        null as image_of_delete,
+        true as is_reset,
+        {{ alluvium.snapshot_start(feed) }} as position
+    from {{ other }}
+    where {{ alluvium.ends_snapshot(["last"]) }}
+    {%- endfor %}
+) as news
+{%- endmacro %}
+
+
+{% macro image_of_delete(feed) -%}
+    {%- set values = feed.columns | map(attribute="name") | reject("in", feed.key) | list -%}
+    {%- if feed.replica_identity == "undeclared" and feed.connector == "postgresql" and values -%}
+        if(_cdc_op = 'd', to_json({{ alluvium.image_of_event(feed) }}), null)
+    {%- else -%}
+        cast(null as string)
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    A snapshot of which a row is rejected closes nothing: that row has not vanished. Nor does one that ends in a batch with a line
+    of which nobody knows what it was.
+#}
+{% macro resets_sql(change_log, feed, batches, snapshotted_with, above) -%}
+select
+    position,
+    unix_micros(min(source_ts)) as micros
+from (
+    select
+        {{ alluvium.reset_position(feed) }} as position,
+        _cdc_source_ts as source_ts,
+        _cdc_batch as batch
+    from {{ change_log }}
+    where
+        {{ alluvium.is_reset(feed) }}
+        and _cdc_position >= '{{ above }}'
+        {%- if batches %}
+        and _cdc_batch <= {{ batches.until }}
+        {%- endif %}
+    {%- for other in snapshotted_with %}
+    union all
+    select
+        {{ alluvium.snapshot_start(feed) }} as position,
+        _cdc_source_ts as source_ts,
+        cast(null as bigint) as batch
+    from {{ other }}
+    where
+        {{ alluvium.ends_snapshot(["last"]) }}
+        and _cdc_position >= '{{ above }}'
+    {%- endfor %}
+) as resets
+where not exists (
+    select 1
+    from {{ change_log }} as rejected
+    where
+        rejected._cdc_kind = 'rejected'
+        and (
+            (rejected._cdc_position >= '{{ above }}' and startswith(rejected._cdc_position, resets.position))
+            or (rejected._cdc_position is null and rejected._cdc_batch = resets.batch and length(resets.position) = {{ alluvium.source_position_length(feed) }})
+        )
+)
+group by position
+order by position
+{%- endmacro %}
+
+
+{% macro is_reset(feed) %}
+    {%- if feed.snapshots == "partial" -%}
+        {{ return("_cdc_kind = 'truncate'") }}
+    {%- endif -%}
+    {{ return("(_cdc_kind = 'truncate' or (" ~ alluvium.ends_snapshot(["last", "last_in_data_collection"]) ~ "))") }}
+{% endmacro %}
+
+
+{# Debezium marks the last row of each table of a snapshot, and the last one of all with `last`. #}
+{% macro ends_snapshot(markers) %}
+    {{ return("_cdc_kind = 'change' and _cdc_op = 'r' and _cdc_snapshot in ('" ~ markers | join("', '") ~ "')") }}
+{% endmacro %}
+
+
+{# A snapshot resets the table below all of its rows, which share their source position. #}
+{% macro reset_position(feed) %}
+    {{ return("if(_cdc_op = 'r' and _cdc_snapshot like 'last%', " ~ alluvium.snapshot_start(feed) ~ ", _cdc_position)") }}
+{% endmacro %}
+
+
+{% macro snapshot_start(feed) %}
+    {{ return("left(_cdc_position, " ~ alluvium.source_position_length(feed) ~ ")") }}
+{% endmacro %}
+
+
+{# Whether a row was gone at a reset after its newest event. #}
+{% macro is_reset_away(resets, row="") %}
+    {{ return(row ~ "_cdc_position < '" ~ (resets | last).position ~ "'") }}
+{% endmacro %}
+
+
+{# When it was: the first reset after that event. #}
+{% macro reset_away_at(resets, row="") -%}
+    timestamp_micros(get(filter(
+        array(
+            {%- for reset in resets %}
+            struct('{{ reset.position }}' as position, cast({{ reset.micros if reset.micros is not none else "null" }} as bigint) as micros){{ "," if not loop.last }}
+            {%- endfor %}
+        ),
+        reset -> reset.position > {{ row }}_cdc_position
+    ), 0).micros)
+{%- endmacro %}

@@ -1,0 +1,91 @@
+{#
+    Each event with the newest image of its key's row up to it: a delete brings none. `_cdc_image` is a struct of the columns
+    outside the key and of where they are from: `_cdc_position`, the event's; `_cdc_value_positions`, for a column whose value
+    is from an earlier event, because the source has not sent it again, that event's; `_cdc_moved_columns`, those that a
+    create has not brought, because the row moved here from another key; `_cdc_unresolved_columns`, all whose value is not
+    known from these events. The last three are NULL where they would be empty.
+    A column's value lasts until its row ends, by a delete or by a create that does not bring it.
+    `from` has row changes of a change log.
+#}
+{% macro row_images(from, feed) %}
+    {{ return(adapter.dispatch("row_images", "alluvium")(from, feed)) }}
+{% endmacro %}
+
+
+{% macro default__row_images(from, feed) -%}
+{%- set held = alluvium.columns_of_unavailable_values(feed) -%}
+{%- set values = feed.columns | map(attribute="name") | reject("in", feed.key) | reject("in", held) | list -%}
+{%- set image = alluvium.column_list(values) + ["_cdc_position"] -%}
+{%- for name in held -%}
+    {%- do image.append(alluvium.held_value(name) ~ ".value as " ~ alluvium.quoted_identifier(name)) -%}
+{%- endfor -%}
+{%- do image.append(alluvium.positions_of_held_values(held) ~ " as _cdc_value_positions") -%}
+{%- do image.append(alluvium.held_columns_where(held, "is_moved") ~ " as _cdc_moved_columns") -%}
+{%- do image.append(alluvium.held_columns_where(held, "is_known is not true") ~ " as _cdc_unresolved_columns") -%}
+select
+    *,
+    last_value(if(_cdc_op = 'd', null, struct(
+        {{ image | join(",\n        ") }}
+    )), true) over ({{ alluvium.events_of_key_up_to_this(feed) }}) as _cdc_image
+from {% if held %}(
+    {{ alluvium.held_values(from, feed, held) | indent(4) }}
+) as held{% else %}{{ from }}{% endif %}
+{%- endmacro %}
+
+
+{% macro events_of_key_up_to_this(feed) -%}
+partition by {{ alluvium.column_list(feed.key) | join(", ") }} order by _cdc_position rows between unbounded preceding and current row
+{%- endmacro %}
+
+
+{# Each event with what its row holds in the columns that it may not have sent, and since when. #}
+{% macro held_values(from, feed, names) -%}
+select
+    *,
+    {%- for name in names %}
+    last_value({{ alluvium.held_value_of_event(name) }}, true) over ({{ alluvium.events_of_key_up_to_this(feed) }}) as {{ alluvium.held_value(name) }}{{ "," if not loop.last }}
+    {%- endfor %}
+from {{ from }}
+{%- endmacro %}
+
+
+{# Nothing where an update leaves the value as it was. In the log the value is NULL where the source has not sent it. #}
+{% macro held_value_of_event(name) -%}
+    {%- set is_unavailable = "coalesce(array_contains(_cdc_unavailable_columns, " ~ alluvium.string_literal(name) ~ "), false)" -%}
+    if({{ is_unavailable }} and _cdc_op = 'u', null, struct(
+        if(_cdc_op = 'd', null, {{ alluvium.quoted_identifier(name) }}) as value,
+        _cdc_position as position,
+        _cdc_op <> 'd' and not {{ is_unavailable }} as is_known,
+        _cdc_op <> 'd' and {{ is_unavailable }} as is_moved
+    ))
+{%- endmacro %}
+
+
+{% macro held_value(name) %}
+    {{ return(alluvium.quoted_identifier("held__" ~ name)) }}
+{% endmacro %}
+
+
+{# An empty text for a column of which these events say nothing. #}
+{% macro positions_of_held_values(names) -%}
+    {%- if not names -%}
+        {{ return("cast(null as map<string, string>)") }}
+    {%- endif -%}
+    {%- set entries = [] -%}
+    {%- for name in names -%}
+        {%- do entries.append(alluvium.string_literal(name) ~ ", coalesce(" ~ alluvium.held_value(name) ~ ".position, '')") -%}
+    {%- endfor -%}
+    {{ return(alluvium.map_or_null("map_filter(map(" ~ entries | join(", ") ~ "), (name, position) -> position <> _cdc_position)")) }}
+{%- endmacro %}
+
+
+{% macro held_columns_where(names, condition) %}
+    {%- if not names -%}
+        {{ return("cast(null as array<string>)") }}
+    {%- endif -%}
+    {%- set conditions = {} -%}
+    {%- for name in names -%}
+        {%- do conditions.update({name: alluvium.held_value(name) ~ "." ~ condition}) -%}
+    {%- endfor -%}
+    {{ return(alluvium.array_or_null(alluvium.names_where(conditions))) }}
+{% endmacro %}

@@ -1,0 +1,18 @@
+{#
+    The threshold of `meta.cdc.unresolved` in the source's YAML: fails when more living rows of a state have a value that
+    is not known than `fail_above` allows. A source without a threshold never fails here. The number that dbt prints is
+    that of the rows.
+#}
+{% test unresolved_within_threshold(model) %}
+{{ config(fail_calc="coalesce(sum(unresolved_count), 0)") }}
+{%- set threshold = alluvium.unresolved_threshold(model) if execute else none %}
+select unresolved_count
+from (
+    select count(*) as unresolved_count
+    from {{ model }}
+    where
+        _cdc_unresolved_columns is not null
+        and not _is_deleted
+) as counted
+where unresolved_count > {{ threshold if threshold is not none else "cast('Infinity' as double)" }}
+{% endtest %}

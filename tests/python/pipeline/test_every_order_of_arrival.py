@@ -1,0 +1,60 @@
+"""More orders of arrival, and hard deletes: truncates, swaps of keys and moved values. A slow suite.
+
+The modules test_table_resets, test_contested_keys and test_unavailable_values have a part of each in `make test`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from . import test_contested_keys as swaps
+from . import test_table_resets as resets
+from . import test_unavailable_values as values
+from .events import Event, lines
+from .project import Feed, Project
+
+pytestmark = pytest.mark.slow
+
+SLOW = [order for order in resets.ORDERS if order not in resets.FAST]
+MOVE_ORDERS = {
+    "at_once": [0] * 11,
+    "in_order": [0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2],
+    "newest_first": [2, 2, 1, 1, 1, 0, 0, 0, 0, 0, 0],
+    "create_before_delete": [0, 0, 2, 1, 1, 2, 1, 0, 2, 1, 1],
+    "value_last": [2, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1],
+}
+MOVE_BASE = {order: 100 * number for number, order in enumerate(MOVE_ORDERS)}
+
+
+def rounds_of_moves() -> list[dict[str, bytes]]:
+    arriving: list[list[Event]] = [[], [], []]
+    for order, arrivals in MOVE_ORDERS.items():
+        for event, number in zip(values.moves(MOVE_BASE[order]), arrivals, strict=True):
+            arriving[number].append(event)
+    return [{f"t+0+{number}.json": lines(*events)} for number, events in enumerate(arriving)]
+
+
+FEEDS = [
+    *[
+        Feed(f"truncate_{order}", resets.COLUMNS, resets.rounds(resets.ORDERS[order]), models=("log", "state", "hard"))
+        for order in SLOW
+    ],
+    Feed("moved_rows", values.COLUMNS, rounds_of_moves(), models=("log", "state")),
+    Feed("swap_hard", swaps.COLUMNS, swaps.rounds(), cdc={"replica_identity": "full"}, models=("log", "hard")),
+]
+
+
+@pytest.mark.parametrize("order", SLOW)
+def test_truncates_delete_what_lies_below_in_any_order_of_arrival(project: Project, order: str) -> None:
+    resets.assert_truncated(project, order, ("state", "hard"))
+
+
+@pytest.mark.parametrize("order", swaps.ORDERS)
+def test_rows_under_contested_keys_live_with_hard_deletes(project: Project, order: str) -> None:
+    rows = swaps.of_order(project.state("swap_hard", role="hard"), order)
+    assert {key: row["name"] for key, row in rows.items()} == dict.fromkeys((1, 3, 8)) | swaps.LIVING
+
+
+@pytest.mark.parametrize("order", MOVE_ORDERS)
+def test_value_of_a_moved_row_is_the_one_under_its_old_key(project: Project, order: str) -> None:
+    values.assert_moved(project, "moved_rows", MOVE_BASE[order])

@@ -1,0 +1,202 @@
+"""Values that the source has not sent: held from earlier events, found under an old key, or said to be unknown."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from .events import Event, encoded, flattened, lines, postgresql
+from .project import Feed, Project, Row
+
+MARK = "__debezium_unavailable_value"
+# As UnchangedToastedPlaceholder writes it, by type in PostgreSQL: (Spark type, placeholder, a value, it decoded).
+ENCODINGS: dict[str, tuple[str, Any, Any, Any]] = {
+    "text": ("string", MARK, "long", "long"),
+    "bytea": ("binary", encoded(MARK.encode()), encoded(b"\x00\xff"), b"\x00\xff"),
+    "text_array": ("array<string>", [MARK], ["a", None], ["a", None]),
+    "bytea_array": ("array<binary>", [encoded(MARK.encode())], [encoded(b"\x01")], [b"\x01"]),
+    "int_array": ("array<int>", list(MARK.encode()), [1, -2], [1, -2]),
+    "bigint_array": ("array<bigint>", list(MARK.encode()), [1, 2**62], [1, 2**62]),
+    "date_array": ("array<date>", list(MARK.encode()), [0], ["1970-01-01"]),
+    "uuid_array": (
+        "array<string>",
+        ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"],
+        ["00000000-0000-0000-0000-000000000000"],
+        ["00000000-0000-0000-0000-000000000000"],
+    ),
+    "hstore": ("map<string,string>", {MARK: MARK}, {"a": "1"}, {"a": "1"}),
+    "hstore_text": ("string", json.dumps({MARK: MARK}, separators=(",", ":")), '{"a":"1"}', '{"a":"1"}'),
+    "jsonb": ("string", MARK, '{"k": 1}', '{"k": 1}'),
+    "numeric": ("decimal(38,2)", MARK, None, None),
+}
+COLUMNS = {"id": "int", "body": "string", "size": "int"}
+
+
+def row(op: str, lsn: int, key: int, body: str | None, *, size: int | None = None, commit: int | None = None) -> Event:
+    return postgresql(op, lsn, {"id": key, "body": body, "size": lsn if size is None else size}, commit=commit)
+
+
+def move(lsn: int, old: int, new: int, body: str = MARK) -> list[Event]:
+    """A key change of a table with REPLICA IDENTITY DEFAULT: both halves at one position."""
+    return [row("d", lsn, old, None), row("c", lsn, new, body)]
+
+
+def typed(op: str, lsn: int, which: int) -> Event:
+    return postgresql(op, lsn, {"id": 1} | {name: encoding[which] for name, encoding in ENCODINGS.items()})
+
+
+# Three events of a key in commit order, and the (body, size, unresolved) of the state after them.
+HISTORIES: dict[str, tuple[list[tuple[str, int, str | None]], tuple[str | None, int, list[str] | None]]] = {
+    "held over two updates": ([("c", 10, "a"), ("u", 20, MARK), ("u", 30, MARK)], ("a", 30, None)),
+    "sent again": ([("c", 10, "a"), ("u", 20, "b"), ("u", 30, MARK)], ("b", 30, None)),
+    "set to NULL": ([("c", 10, "a"), ("u", 20, None), ("u", 30, MARK)], (None, 30, None)),
+    "never seen": ([("u", 10, MARK), ("u", 20, MARK), ("u", 30, MARK)], (None, 30, ["body"])),
+    "sent at last": ([("u", 10, MARK), ("u", 20, MARK), ("u", 30, "b")], ("b", 30, None)),
+    "not of the row before the delete": ([("c", 10, "a"), ("d", 20, None), ("u", 30, MARK)], (None, 30, ["body"])),
+    "kept by a soft delete": ([("c", 10, "a"), ("u", 20, MARK), ("d", 30, None)], ("a", 20, None)),
+    "created again": ([("c", 10, "a"), ("d", 20, None), ("c", 30, "b")], ("b", 30, None)),
+    "held from a snapshot": ([("r", 10, "a"), ("u", 20, MARK), ("u", 30, MARK)], ("a", 30, None)),
+    "looks like it in a snapshot": ([("r", 10, MARK), ("u", 20, MARK), ("u", 30, MARK)], (MARK, 30, None)),
+}
+ARRIVALS = [*permutations(range(3)), (0, 0, 0), (1, 0, 0), (0, 1, 1), (1, 1, 0)]
+
+
+def key_of(history: str, arrival: tuple[int, ...]) -> int:
+    return 100 * list(HISTORIES).index(history) + ARRIVALS.index(arrival)
+
+
+def rounds() -> list[dict[str, bytes]]:
+    arriving: list[list[Event]] = [[], [], []]
+    for history, (events, _) in HISTORIES.items():
+        for arrival in ARRIVALS:
+            for (op, lsn, body), number in zip(events, arrival, strict=True):
+                arriving[number].append(row(op, lsn, key_of(history, arrival), body))
+    return [{f"t+0+{number}.json": lines(*events)} for number, events in enumerate(arriving)]
+
+
+def moves(base: int) -> list[Event]:
+    """1 moves to 2, 2 to 3 and 3 to 4, 1 and 3 are taken by other rows; all from `base` on."""
+    here = base * 10
+    return [
+        row("c", here + 10, base + 1, "a"),
+        row("u", here + 20, base + 1, MARK),
+        *move(here + 30, base + 1, base + 2),
+        row("u", here + 40, base + 2, MARK),
+        *move(here + 50, base + 2, base + 3),
+        row("c", here + 60, base + 1, "z"),
+        *move(here + 70, base + 3, base + 4),
+        row("c", here + 80, base + 3, "y"),
+    ]
+
+
+FEEDS = [
+    Feed(
+        "encodings",
+        {"id": "int"} | {name: encoding[0] for name, encoding in ENCODINGS.items()},
+        [
+            {"t+0+0.json": lines(typed("c", 10, 2), typed("u", 20, 1))},
+            {"t+0+9.json": lines(typed("u", 30, 1))},
+        ],
+        models=("log", "state"),
+    ),
+    Feed("held", COLUMNS, rounds(), models=("log", "state", "hard", "living")),
+    Feed("moved_row", COLUMNS, [{"t+0+0.json": lines(*moves(0))}], models=("log", "state")),
+    Feed(
+        "full_identity",
+        COLUMNS,
+        [{"t+0+0.json": lines(row("c", 10, 1, MARK), row("u", 20, 2, MARK))}],
+        cdc={"replica_identity": "full"},
+        models=("log", "state"),
+    ),
+    Feed(
+        "own_placeholder",
+        COLUMNS,
+        [
+            {
+                "t+0+0.json": lines(
+                    row("c", 10, 1, "a"), row("u", 20, 1, "<gone>"), row("c", 11, 2, "a"), row("u", 21, 2, MARK)
+                ),
+                # The image before has the value, so the one after has, too.
+                "t+0+9.json": lines(
+                    row("c", 12, 3, "a"),
+                    postgresql("u", 22, {"id": 3, "body": "<gone>"}, before={"id": 3, "body": "a"}),
+                ),
+            }
+        ],
+        cdc={"unavailable_value_placeholder": "hex:3c676f6e653e"},
+        models=("log", "state"),
+    ),
+    Feed(
+        "flat_unavailable",
+        COLUMNS,
+        [
+            {
+                "t+0+0.json": lines(
+                    flattened("c", 10, {"id": 1, "body": "a", "size": 1}),
+                    flattened("u", 20, {"id": 1, "body": MARK, "size": 2}),
+                )
+            }
+        ],
+        cdc={"shape": "flattened"},
+        models=("log", "state"),
+    ),
+]
+
+
+def state_of(project: Project, feed: str, key: int, role: str = "state") -> Row:
+    (found,) = [row for row in project.state(feed, role=role) if row["id"] == key]
+    return found
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_placeholder_of_each_type_is_none_of_its_values(project: Project, name: str) -> None:
+    logged = project.log("encodings")
+    assert [row["_cdc_kind"] for row in logged] == ["change"] * 3
+    assert [name in (row["_cdc_unavailable_columns"] or []) for row in logged] == [False, True, True]
+    assert [row[name] for row in logged] == [ENCODINGS[name][3], None, None]
+    assert state_of(project, "encodings", 1)[name] == ENCODINGS[name][3]
+    assert state_of(project, "encodings", 1)["_cdc_unresolved_columns"] is None
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("arrival", ARRIVALS, ids=lambda arrival: "".join(map(str, arrival)))
+def test_value_is_held_in_any_order_of_arrival(project: Project, history: str, arrival: tuple[int, ...]) -> None:
+    found = state_of(project, "held", key_of(history, arrival))
+    assert (found["body"], found["size"], found["_cdc_unresolved_columns"]) == HISTORIES[history][1]
+    hard = state_of(project, "held", key_of(history, arrival), "hard")
+    expected = (None, None, None) if hard["_is_deleted"] else HISTORIES[history][1]
+    assert (hard["body"], hard["size"], hard["_cdc_unresolved_columns"]) == expected
+
+
+def test_marker_is_never_published(project: Project) -> None:
+    published = [row["body"] for row in project.living("held")]
+    assert published.count(MARK) == len(ARRIVALS), "only the snapshot rows that have it as their value"
+
+
+def assert_moved(project: Project, feed: str, base: int) -> None:
+    """Fails unless the values of the moved rows are the ones under their old keys."""
+    rows = {row["id"] - base: row for row in project.state(feed) if 0 < row["id"] - base < 100}
+    living = {key: (row["body"], row["size"] - base * 10) for key, row in rows.items() if not row["_is_deleted"]}
+    assert living == {1: ("z", 60), 3: ("y", 80), 4: ("a", 70)}
+    assert (rows[2]["body"], rows[2]["size"] - base * 10) == ("a", 40)
+    assert {row["_cdc_unresolved_columns"] is None for row in rows.values()} == {True}
+
+
+def test_value_of_a_moved_row_is_the_one_under_its_old_key(project: Project) -> None:
+    assert_moved(project, "moved_row", 0)
+
+
+def test_full_replica_identity_has_no_placeholder(project: Project) -> None:
+    assert {row["id"]: row["body"] for row in project.state("full_identity")} == {1: MARK, 2: MARK}
+
+
+def test_placeholder_of_the_connectors_own(project: Project) -> None:
+    assert {row["id"]: row["body"] for row in project.state("own_placeholder")} == {1: "a", 2: MARK, 3: "<gone>"}
+
+
+def test_flattened(project: Project) -> None:
+    (found,) = project.state("flat_unavailable")
+    assert (found["body"], found["size"]) == ("a", 2)

@@ -1,0 +1,267 @@
+"""Values that a row holds from earlier events, from an old key, or in spite of a delete, without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .feeds import ODD_NAMES, column, feed, shop
+from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+
+LOG = relation("stg_shop__orders")
+STATE = relation("slv_shop__orders_state")
+BATCHES = {"after": 4, "until": 6}
+RESETS = [{"position": "10", "micros": 1000}]
+ODD = feed(key=["a b", "sel`ect"], columns=[column(name, nullable=name == "a b") for name in ODD_NAMES])
+FULL = {**ODD, "replica_identity": "full"}
+FIXED = feed(columns=[column("id", "int"), column("size", "int")])
+
+
+def state(**changes: Any) -> Renderer:
+    """A state that applies a batch whose oldest change is known."""
+    renderer = shop(**changes)
+    renderer.this, renderer.parents = STATE, ["model.stg"]
+    renderer.meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}}
+    renderer.answers = {
+        "set alluvium.oldest_change.": [{"value": "20"}],
+        "set alluvium.pending_batch.": [{"value": "6"}],
+        "merge into": [],
+    }
+    return renderer
+
+
+@pytest.mark.parametrize(
+    "options", [ODD, FULL, FIXED, {**ODD, "connector": "mysql"}], ids=["held", "full", "fixed", "mysql"]
+)
+def test_row_images(macros: Renderer, options: dict[str, Any]) -> None:
+    sql = macros.sql("row_images", "changes", options)
+    assert sql == macros.sql("default__row_images", "changes", options)
+    assert ("held__" in sql) == (options is ODD)
+    for name in ("_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"):
+        assert f"as {name}" in sql
+    assert_parses(sql)
+
+
+def test_window_over_a_keys_events_grows_with_them(macros: Renderer) -> None:
+    """The other way round, Spark would aggregate anew for each row."""
+    assert macros.sql("events_of_key_up_to_this", ODD) == (
+        "partition by `a b`, `sel``ect` order by _cdc_position rows between unbounded preceding and current row"
+    )
+
+
+def test_held_values(macros: Renderer) -> None:
+    sql = macros.sql("held_values", "changes", ODD, ["it's"])
+    assert sql.endswith(" as `held__it's` from changes")
+    assert_parses(sql)
+    assert macros.render("held_value", "a") == "`held__a`"
+
+
+def test_held_value_of_event(macros: Renderer) -> None:
+    sql = macros.sql("held_value_of_event", "it's")
+    assert sql.startswith(
+        r"if(coalesce(array_contains(_cdc_unavailable_columns, 'it\'s'), false) and _cdc_op = 'u', null, struct("
+    )
+    assert_expression_parses(sql)
+
+
+def test_names_and_positions_of_held_values(macros: Renderer) -> None:
+    assert macros.render("positions_of_held_values", []) == "cast(null as map<string, string>)"
+    assert macros.render("held_columns_where", [], "is_moved") == "cast(null as array<string>)"
+    positions = macros.sql("positions_of_held_values", ["a", "it's"])
+    assert r"'it\'s', coalesce(`held__it's`.position, '')" in positions
+    names = macros.sql("held_columns_where", ["a"], "is_moved")
+    assert (
+        names == "nullif(filter(array(if(`held__a`.is_moved, 'a', null), cast(null as string)),"
+        " name -> name is not null), array())"
+    )
+    assert_expression_parses(positions)
+
+
+def test_changes_of_batches(macros: Renderer) -> None:
+    assert macros.sql("changes_of_batches", LOG, None) == f"select * from {LOG} where _cdc_kind = 'change'"
+    assert macros.sql("changes_of_batches", LOG, BATCHES).endswith("and _cdc_batch > 4 and _cdc_batch <= 6")
+    assert macros.sql("changes_of_batches", LOG, {"after": 0, "until": 6}).endswith("'change' and _cdc_batch <= 6")
+
+
+def test_has_contested_keys(macros: Renderer) -> None:
+    asked = [feed(), FULL, {**FULL, "connector": "mysql"}]
+    assert [macros.render("has_contested_keys", options) for options in asked] == [False, True, False]
+
+
+@pytest.mark.parametrize("newest_reset", ["", "10"])
+def test_contested_rows(macros: Renderer, newest_reset: str) -> None:
+    options = {**FULL, "columns": [*FULL["columns"], column("tags", "map<string,string>")]}
+    sql = macros.sql("contested_rows", "changes", options, newest_reset)
+    assert sql == macros.sql("default__contested_rows", "changes", options, newest_reset)
+    assert ("where _cdc_position > '10'" in sql) == bool(newest_reset)
+    assert_parses(macros.render("contested_rows", "changes", options, newest_reset))
+
+
+def test_parts_of_contested_rows(macros: Renderer) -> None:
+    assert macros.render("takes_living_key", FULL) == (
+        "_cdc_op = 'c' and _cdc_before.op <> 'd' and _cdc_before.source_position <> left(_cdc_position, 41)"
+    )
+    tags = feed(columns=[column("id", "int"), column("name"), column("tags", "map<string,int>")])
+    assert macros.render("image_of_event", tags) == "struct(`name`, map_entries(`tags`) as `tags`)"
+    assert "array_position(" in macros.render("row_that_ends")
+    assert_expression_parses(macros.render("rows_after_events"))
+    assert "latest._cdc_op = 'd'" in macros.render("is_survivor", "contested")
+    assert_expression_parses(macros.sql("image_of_survivor", "contested", tags))
+    assert_parses(macros.sql("settled_rows", "latest", "contested", FULL))
+
+
+def test_changes_with_past(macros: Renderer) -> None:
+    macros.this = STATE
+    sql = macros.sql("changes_with_past", LOG, FULL, BATCHES)
+    assert f"inner join {STATE} as state on news.`a b` <=> state.`a b` and news.`sel``ect` = state.`sel``ect`" in sql
+    tables = macros.render("changes_with_past", LOG, FULL, BATCHES).rstrip().rstrip(",")
+    assert_parses(f"with {tables} select * from changes")
+
+
+@pytest.mark.parametrize("incremental", [True, False])
+def test_current_state_where_keys_may_be_contested(incremental: bool) -> None:
+    renderer = state(cdc={"replica_identity": "full"})
+    renderer.incremental = incremental
+    renderer.answers["show tblproperties"] = []
+    sql = renderer.sql("current_state_sql", LOG, FULL, "soft", BATCHES, RESETS)
+    assert ("replayed as (" in sql) == incremental
+    assert "_cdc_op = 'd' and not _cdc_is_survivor or _cdc_position < '10' as _is_deleted" in sql
+    assert_parses(renderer.render("current_state_sql", LOG, FULL, "soft", BATCHES, RESETS))
+
+
+def test_newest_reset() -> None:
+    renderer = state()
+    renderer.answers["show tblproperties"] = [{"key": "alluvium.reset_at", "value": "10"}]
+    assert renderer.render("newest_reset") == "10"
+    renderer.answers["set alluvium.reset_at"] = [{"value": "20"}]
+    assert renderer.render("newest_reset") == "20"
+    assert Renderer(incremental=False).render("newest_reset") == ""
+
+
+def test_is_held(macros: Renderer) -> None:
+    assert [macros.render("is_held", name, ODD) for name in ("it's", "a b", "_cdc_moved_columns", "_cdc_op")] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert not macros.render("is_held", "_cdc_moved_columns", FULL)
+
+
+@pytest.mark.parametrize(
+    ("name", "macro", "arguments"),
+    [
+        ("it's", "merged_held_value", ["it's"]),
+        ("_cdc_value_positions", "merged_value_positions", [ODD]),
+        ("_cdc_moved_columns", "merged_column_names", [ODD, "_cdc_moved_columns", "false"]),
+        ("_cdc_unresolved_columns", "merged_column_names", [ODD, "_cdc_unresolved_columns", "true"]),
+    ],
+)
+def test_merged_held_column(macros: Renderer, name: str, macro: str, arguments: list[Any]) -> None:
+    sql = macros.sql("merged_held_column", name, ODD)
+    assert sql == fold(macros.generator(macro)(*arguments))
+    assert_expression_parses(sql)
+
+
+def test_parts_of_merged_held_columns(macros: Renderer) -> None:
+    names = macros.sql("merged_column_names", ODD, "_cdc_moved_columns", "false")
+    assert "then array_contains(target._cdc_moved_columns, name)" in names
+    assert names.endswith("else false end), array())")
+    positions = macros.sql("merged_value_positions", ODD)
+    assert "position <> greatest(source._cdc_image_position, target._cdc_image_position)" in positions
+
+
+def test_newest_value_wins_whichever_row_has_it(macros: Renderer) -> None:
+    position = macros.sql("value_position", "target", "'a'")
+    assert position == "coalesce(target._cdc_value_positions['a'], target._cdc_image_position, '')"
+    assert macros.sql("newest_value_position", "'a'").startswith(f"greatest({position}, ")
+    assert macros.sql("merged_held_value", "a").endswith(
+        "then target.`a` when " + position.replace("target", "source") + " then source.`a` end"
+    )
+    brings = macros.sql("brings_held_value", ODD, "soft")
+    assert brings.startswith("exists(array('Upper', ")
+    assert macros.sql("brings_held_value", ODD, "hard") == "not target._is_deleted and " + brings
+    assert_expression_parses(brings)
+
+
+def test_unless_deleted(macros: Renderer) -> None:
+    assert macros.render("unless_deleted", "a", "_cdc_position", "soft", RESETS) == "a"
+    assert macros.render("unless_deleted", "a", "_cdc_position", "hard", RESETS) == (
+        "if(if(source._cdc_position > target._cdc_position, source._is_deleted,"
+        " target._is_deleted or target._cdc_position < '10'), null, a)"
+    )
+
+
+def test_resolve_moved_values() -> None:
+    renderer = state()
+    renderer.answers |= {
+        "min(created_position)": [{"created_position": "20.30.1"}],
+        "create table": [],
+        "drop table": [],
+    }
+    ran = [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values") if not sql.startswith("set")]
+    assert ran[:4] == ["select", "drop", "create", "select"]
+    assert (ran.count("merge"), ran.count("create"), ran.count("drop")) == (1, 200, 400), "a chain that never ends"
+    renderer.answers["min(created_position)"] = [{"created_position": None}]
+    assert [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values")] == ["set", "select"]
+    assert renderer.render("oldest_created_position", "t") is None
+    renderer.answers["set alluvium.oldest_change."] = []
+    assert [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values")] == ["set"]
+    full = state(cdc={"replica_identity": "full"})
+    assert not any(sql.startswith("select") for sql in full.does("resolve_moved_values"))
+
+
+def test_follow_moved_rows_steps_until_nobody_has_moved_on() -> None:
+    renderer = state()
+    renderer.answers |= {"create table": [], "drop table": [], "merge into": []}
+    last = "silver.slv_shop__orders_state__moved_2"
+    renderer.answers = {f"created_position from {last}": [{"created_position": None}]} | renderer.answers
+    renderer.answers["min(created_position)"] = [{"created_position": "20.30.1"}]
+    ran = renderer.does("follow_moved_rows", ODD, "select 1")
+    assert ran[1] == "create table silver.slv_shop__orders_state__moved_0 using parquet as select 1"
+    assert [sql for sql in ran if sql.startswith("create")][-1].startswith(
+        f"create table {last} using parquet as select *"
+    )
+    (merge,) = [sql for sql in ran if sql.startswith("merge")]
+    assert "__found_0 union all select * from silver.slv_shop__orders_state__found_1" in merge
+
+
+def test_write_down() -> None:
+    renderer = state()
+    renderer.answers |= {"create table": [], "drop table": []}
+    assert renderer.render("write_down", "a", "select 1").render() == "silver.slv_shop__orders_state__a"
+    assert [sql.split(" ")[0] for sql in renderer.queries] == ["drop", "create"]
+
+
+def test_resolve_moved_values_sql() -> None:
+    renderer = state()
+    assert renderer.render("change_log_of_model").render() == LOG.render()
+    assert_parses(renderer.sql("moved_rows_sql", "20"))
+    assert_parses(renderer.sql("moved_on_sql", "found"))
+    assert_expression_parses(renderer.render("created_position"))
+    merge = renderer.sql("resolve_moved_values_sql", ODD, ["one", "two"])
+    assert r"`it's` = if(array_contains(target._cdc_moved_columns, 'it\'s'), source.`it's`, target.`it's`)" in merge
+    assert_parses(merge)
+    assert renderer.render("is_moved", "a") == "array_contains(target._cdc_moved_columns, 'a')"
+    assert_expression_parses(renderer.sql("unresolved_after_moves"))
+    tags = feed(columns=[column("id", "int"), column("tags", "map<string,int>")])
+    assert "map_entries(source.`tags`)" in renderer.render("is_resolved_otherwise", "tags", tags)
+
+
+def test_values_under_old_keys() -> None:
+    renderer = state()
+    assert_parses(renderer.render("values_under_old_keys", ODD, "moved", "20"))
+    names = renderer.render("columns_of_unavailable_values", ODD)
+    assert "inner join" in renderer.sql("halves_of_moves", ODD, "moved", "20")
+    assert "image_position is not null" in renderer.sql("values_left_in_state", ODD, names)
+    assert "left anti join in_state" in renderer.sql("events_under_old_keys", ODD, names)
+    for part, arguments in (
+        ("halves_of_moves", [ODD, "moved", "20"]),
+        ("values_left_in_state", [ODD, names]),
+        ("events_under_old_keys", [ODD, names]),
+    ):
+        assert_parses(renderer.generator(part)(*arguments))
+    assert renderer.render("image_lineage", "i").startswith("i._cdc_position as _cdc_image_position, ")
+    chosen = renderer.render("feed_of_columns", ODD, ["it's"])
+    assert [column["name"] for column in chosen["columns"]] == ["a b", "sel`ect", "it's"]
