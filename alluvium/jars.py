@@ -124,7 +124,7 @@ def _run_ivy(jars: Iterable[Jar], ivy: Path, cache: Path) -> str:
         conf.set("spark.jars.ivySettings", str(Path(settings).absolute()))
     with tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace") as log:
         try:
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
+            gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]  # PySpark has no annotations here
             gateway.shutdown()
             gateway.proc.stdin.close()
             gateway.proc.wait(timeout=60)

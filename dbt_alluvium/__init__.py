@@ -39,7 +39,7 @@ class AlluviumPlugin(dbtPlugin):
 
     def initialize(self) -> None:
         """Called by dbt once a run, after it has read the project and before it parses the models."""
-        flags = get_flags()  # type: ignore[no-untyped-call]
+        flags = get_flags()  # type: ignore[no-untyped-call]  # dbt has no annotations here
         directory = Path(flags.PROJECT_DIR).resolve()
         if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
             return

@@ -28,7 +28,7 @@ def register(spark: SparkSession) -> None:
     from pyspark import cloudpickle
     from pyspark.sql.functions import udtf
 
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # cloudpickle has none
     # The Arrow path of Spark 3.5.7 is not faster here and needs pandas (figures in README.md).
     function = cast("UserDefinedTableFunction", udtf(reader.ReadRecords, returnType=reader.RETURN_TYPE, useArrow=False))
     spark.udtf.register(reader.NAME, function)

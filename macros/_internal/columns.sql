@@ -66,6 +66,21 @@
 
 
 {% macro key_equality(feed, name) %}
-    {%- set column = feed.columns | selectattr("name", "equalto", name) | first -%}
-    {{ return("<=>" if column.cdc.nullable else "=") }}
+    {{ return("<=>" if alluvium.column_of(feed, name).cdc.nullable else "=") }}
+{% endmacro %}
+
+
+{% macro column_of(feed, name) %}
+    {{ return(feed.columns | selectattr("name", "equalto", name) | first) }}
+{% endmacro %}
+
+
+{% macro names_outside_key(feed) %}
+    {{ return(feed.columns | map(attribute="name") | reject("in", feed.key) | list) }}
+{% endmacro %}
+
+
+{# A type without its parameters: `decimal` of `decimal(12,2)`, `array` of `array<int>`. #}
+{% macro base_type(data_type) %}
+    {{ return(data_type.split("(")[0].split("<")[0]) }}
 {% endmacro %}

@@ -47,7 +47,7 @@
 
 {% macro feed_of_source(caller_name, node) %}
     {%- set feed = alluvium.feed_defaults() -%}
-    {%- set subject = caller_name ~ ": source " ~ node.source_name ~ "." ~ node.name -%}
+    {%- set subject = alluvium.subject_of_source(caller_name, node) -%}
     {%- for meta in [node.source_meta or {}, node.meta or {}, (node.config or {}).get("meta") or {}] -%}
         {%- for option, value in (meta.get("cdc") or {}).items() -%}
             {%- if option not in feed -%}
@@ -75,6 +75,12 @@
         {% do alluvium.raise_invalid(subject, "meta.cdc.add_fields_prefix", feed.add_fields_prefix, "a text such as `__`") %}
     {%- endif -%}
     {{ return(feed) }}
+{% endmacro %}
+
+
+{# How an error names a source. #}
+{% macro subject_of_source(caller_name, node) %}
+    {{ return(caller_name ~ ": source " ~ node.source_name ~ "." ~ node.name) }}
 {% endmacro %}
 
 

@@ -83,7 +83,7 @@
     {{ return(local_md5(tojson({
         "revision": 1,
         "location": alluvium.absolute_location(node.external.location),
-        "format": alluvium.external_format("stage_external_sources: source " ~ node.source_name ~ "." ~ node.name, node.external),
+        "format": alluvium.external_format(alluvium.subject_of_source("stage_external_sources", node), node.external),
         "options": alluvium.external_options(node.external),
     }, sort_keys=true))) }}
 {% endmacro %}
@@ -98,7 +98,7 @@
     {%- do alluvium.refuse_hidden_names(node) -%}
     {%- set relation = api.Relation.create(schema=node.schema, identifier=node.identifier) -%}
     {%- set files = api.Relation.create(schema=node.schema, identifier=node.identifier ~ "__files") -%}
-    {%- set format = alluvium.external_format("stage_external_sources: source " ~ node.source_name ~ "." ~ node.name, node.external) -%}
+    {%- set format = alluvium.external_format(alluvium.subject_of_source("stage_external_sources", node), node.external) -%}
     {%- do run_query("drop table if exists " ~ relation) -%}
     {%- do run_query("drop table if exists " ~ files) -%}
     {%- do run_query(alluvium.create_external_table_sql(files, "binaryFile", none, node.external, none)) -%}
@@ -117,7 +117,7 @@
     {%- set names = [node.external.location.rstrip("/").split("/") | last, (node.external.options or {}).get("pathGlobFilter", "*")] -%}
     {%- for name in names if name[:1] in ["_", "."] -%}
         {% do alluvium.raise_invalid(
-            "stage_external_sources: source " ~ node.source_name ~ "." ~ node.name,
+            alluvium.subject_of_source("stage_external_sources", node),
             "external.location or options.pathGlobFilter",
             name,
             "a name that does not start with `_` or `.`: Spark does not list such files",

@@ -65,12 +65,8 @@ recognised as (
 {% macro has_only_fields(feed, fields) %}
     {%- set record = "get_json_object(value, '$.value')" if feed.store_envelope else "value" -%}
     {%- set path = "$.value.payload" if feed.store_envelope else "$.payload" -%}
-    {%- set known = [] -%}
-    {%- for field in fields -%}
-        {%- do known.append(alluvium.string_literal(field)) -%}
-    {%- endfor -%}
     {{ return(
-        "size(array_except(json_object_keys(coalesce(get_json_object(value, '" ~ path ~ "'), " ~ record ~ ")), array(" ~ known | join(", ") ~ "))) = 0"
+        "size(array_except(json_object_keys(coalesce(get_json_object(value, '" ~ path ~ "'), " ~ record ~ ")), " ~ alluvium.literal_array(fields) ~ ")) = 0"
     ) }}
 {% endmacro %}
 

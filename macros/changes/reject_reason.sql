@@ -43,9 +43,8 @@
 
 
 {% macro misses_key_column(feed, name) %}
-    {%- set column = feed.columns | selectattr("name", "equalto", name) | first -%}
     {%- set literal = alluvium.string_literal(name) -%}
-    {%- if column.cdc.nullable -%}
+    {%- if alluvium.column_of(feed, name).cdc.nullable -%}
         {{ return("not map_contains_key(row_image, " ~ literal ~ ")") }}
     {%- endif -%}
     {{ return("row_image[" ~ literal ~ "] is null") }}
@@ -58,14 +57,11 @@
 
 
 {% macro unknown_columns(feed) -%}
-    {%- set known = [] -%}
-    {%- for column in feed.columns -%}
-        {%- do known.append(alluvium.string_literal(column.name)) -%}
-    {%- endfor -%}
+    {%- set known = alluvium.literal_array(feed.columns | map(attribute="name")) -%}
     {%- if feed.shape == "flattened" -%}
-        array_except(filter(map_keys(row_image), name -> not startswith(name, {{ alluvium.string_literal(feed.add_fields_prefix) }})), array({{ known | join(", ") }}))
+        array_except(filter(map_keys(row_image), name -> not startswith(name, {{ alluvium.string_literal(feed.add_fields_prefix) }})), {{ known }})
     {%- else -%}
-        array_except(map_keys(row_image), array({{ known | join(", ") }}))
+        array_except(map_keys(row_image), {{ known }})
     {%- endif -%}
 {%- endmacro %}
 

@@ -36,7 +36,7 @@
     {{ return(
         alluvium.has_unavailable_values(feed)
         and column.name not in feed.key
-        and column.data_type.split("(")[0].split("<")[0] in ["string", "binary", "array", "map", "struct", "decimal"]
+        and alluvium.base_type(column.data_type) in ["string", "binary", "array", "map", "struct", "decimal"]
     ) }}
 {% endmacro %}
 
@@ -69,10 +69,9 @@
         "'[\"" ~ alluvium.name_based_uuid(text) ~ "\"]'",
     ] -%}
     {%- set of_maps = ["to_json(map(" ~ literal ~ ", " ~ literal ~ "))"] -%}
-    {%- set base = data_type.split("(")[0].split("<")[0] -%}
     {{ return([literal] + {
         "string": of_bytes[:1] + of_arrays + of_maps, "binary": of_bytes, "array": of_arrays, "map": of_maps
-    }.get(base, [])) }}
+    }.get(alluvium.base_type(data_type), [])) }}
 {% endmacro %}
 
 

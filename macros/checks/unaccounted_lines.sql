@@ -62,12 +62,17 @@ where
 {%- endmacro %}
 
 
-{# `fail_above` of the source behind a change log or a state, none where it has no threshold. #}
+{# `fail_above` of the source behind a change log or a state; without a threshold nothing is above it. #}
 {% macro rejected_threshold(change_log) %}
-    {{ return(alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above")) }}
+    {{ return(alluvium.fail_above(alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine)) }}
 {% endmacro %}
 
 
 {% macro unresolved_threshold(state) %}
-    {{ return(alluvium.feed_of_relation("unresolved_within_threshold", state).unresolved.get("fail_above")) }}
+    {{ return(alluvium.fail_above(alluvium.feed_of_relation("unresolved_within_threshold", state).unresolved)) }}
+{% endmacro %}
+
+
+{% macro fail_above(thresholds) %}
+    {{ return(thresholds.get("fail_above", "cast('Infinity' as double)")) }}
 {% endmacro %}

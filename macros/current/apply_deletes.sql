@@ -16,30 +16,18 @@
 {% macro default__apply_deletes(from, feed, delete_policy, resets) -%}
 {%- set is_delete = "_cdc_op = 'd' and not _cdc_is_survivor" if alluvium.has_contested_keys(feed) else "_cdc_op = 'd'" -%}
 {%- set is_deleted = is_delete ~ (" or " ~ alluvium.is_reset_away(resets) if resets else "") -%}
+{%- set image_value = "if(" ~ is_deleted ~ ", null, _cdc_image.{})" if delete_policy == "hard" else "_cdc_image.{}" -%}
 select
     {%- for column in feed.columns %}
     {%- set name = alluvium.quoted_identifier(column.name) %}
-    {%- if column.name in feed.key %}
-    {{ name }},
-    {%- elif delete_policy == "hard" %}
-    if({{ is_deleted }}, null, _cdc_image.{{ name }}) as {{ name }},
-    {%- else %}
-    _cdc_image.{{ name }} as {{ name }},
-    {%- endif %}
+    {{ name if column.name in feed.key else image_value.format(name) ~ " as " ~ name }},
     {%- endfor %}
     {{ is_deleted }} as _is_deleted,
     if({{ is_delete }}, _cdc_source_ts, {{ alluvium.reset_away_at(resets) if resets else "null" }}) as _deleted_at,
-    {%- if delete_policy == "hard" %}
-    if({{ is_deleted }}, null, _cdc_image._cdc_position) as _cdc_image_position,
-    if({{ is_deleted }}, null, _cdc_image._cdc_value_positions) as _cdc_value_positions,
-    if({{ is_deleted }}, null, _cdc_image._cdc_moved_columns) as _cdc_moved_columns,
-    if({{ is_deleted }}, null, _cdc_image._cdc_unresolved_columns) as _cdc_unresolved_columns,
-    {%- else %}
-    _cdc_image._cdc_position as _cdc_image_position,
-    _cdc_image._cdc_value_positions,
-    _cdc_image._cdc_moved_columns,
-    _cdc_image._cdc_unresolved_columns,
-    {%- endif %}
+    {{ image_value.format("_cdc_position") }} as _cdc_image_position,
+    {%- for name in ["_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"] %}
+    {{ image_value.format(name) }} as {{ name }},
+    {%- endfor %}
     {{ alluvium.state_lineage_columns() | join(",\n    ") }}
 from {{ from }}
 {%- endmacro %}

@@ -164,7 +164,6 @@ left join {{ contested }} as contested on {{ alluvium.same_key(feed, "latest", "
 {# None of its values where the images do not decide which row it is. #}
 {% macro image_of_survivor(contested, feed) -%}
 {%- set survivor = "element_at(" ~ contested ~ "._cdc_rows.rows, -1)" -%}
-{%- set names = feed.columns | map(attribute="name") | reject("in", feed.key) | list -%}
 struct(
     {%- for column in feed.columns if column.name not in feed.key %}
     {%- set name = alluvium.quoted_identifier(column.name) %}
@@ -174,6 +173,6 @@ struct(
     {{ survivor }}.position as _cdc_position,
     cast(null as map<string, string>) as _cdc_value_positions,
     cast(null as array<string>) as _cdc_moved_columns,
-    if({{ contested }}._cdc_rows.is_undecided, {{ alluvium.literal_array(names) }}, null) as _cdc_unresolved_columns
+    if({{ contested }}._cdc_rows.is_undecided, {{ alluvium.literal_array(alluvium.names_outside_key(feed)) }}, null) as _cdc_unresolved_columns
 )
 {%- endmacro %}

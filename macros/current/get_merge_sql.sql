@@ -87,7 +87,7 @@
 {% macro is_of_image(name, feed) %}
     {{ return(
         name in ["_cdc_image_position", "_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"]
-        or name in feed.columns | map(attribute="name") | reject("in", feed.key)
+        or name in alluvium.names_outside_key(feed)
     ) }}
 {% endmacro %}
 

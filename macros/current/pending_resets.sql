@@ -9,7 +9,7 @@
 {% macro pending_resets(change_log, feed, batches, snapshotted_with) %}
     {%- set known = alluvium.known_reset(this) if is_incremental() else "" -%}
     {%- set resets = [] -%}
-    {%- if snapshotted_with or not batches or batches.after != batches.until -%}
+    {%- if snapshotted_with or batches.after != batches.until -%}
         {%- set news = alluvium.query_rows(alluvium.new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
         {%- if news.has_whole_deletes -%}
             {%- do exceptions.warn(
@@ -69,7 +69,7 @@ select
     min(if(is_own and not is_reset, position, null)) as oldest_change,
     min(if(is_own and is_reset, position, null)) as oldest_reset,
     max(if(is_reset, position, null)) as newest_reset
-    {%- if feed.replica_identity == "undeclared" and feed.connector == "postgresql" %},
+    {%- if alluvium.has_undeclared_identity(feed) %},
     {#- Key-only images are all alike: NULL, or the defaults of the columns. #}
     coalesce(min(image_of_delete) <> max(image_of_delete), false) as has_whole_deletes
     {%- endif %}
@@ -82,10 +82,8 @@ from (
     from {{ change_log }}
     where
         _cdc_kind in ('change', 'truncate')
-        {%- if batches %}
         and _cdc_batch > {{ batches.after }}
         and _cdc_batch <= {{ batches.until }}
-        {%- endif %}
     {%- for other in snapshotted_with %}
     union all
     select
@@ -100,9 +98,13 @@ from (
 {%- endmacro %}
 
 
+{% macro has_undeclared_identity(feed) %}
+    {{ return(feed.replica_identity == "undeclared" and feed.connector == "postgresql") }}
+{% endmacro %}
+
+
 {% macro image_of_delete(feed) -%}
-    {%- set values = feed.columns | map(attribute="name") | reject("in", feed.key) | list -%}
-    {%- if feed.replica_identity == "undeclared" and feed.connector == "postgresql" and values -%}
+    {%- if alluvium.has_undeclared_identity(feed) and alluvium.names_outside_key(feed) -%}
         if(_cdc_op = 'd', to_json({{ alluvium.image_of_event(feed) }}), null)
     {%- else -%}
         cast(null as string)
@@ -127,9 +129,7 @@ from (
     where
         {{ alluvium.is_reset(feed) }}
         and _cdc_position >= '{{ above }}'
-        {%- if batches %}
         and _cdc_batch <= {{ batches.until }}
-        {%- endif %}
     {%- for other in snapshotted_with %}
     union all
     select

@@ -252,7 +252,7 @@ when matched
 {# Spark does not compare maps. #}
 {% macro is_resolved_otherwise(name, feed) %}
     {%- set column = alluvium.quoted_identifier(name) -%}
-    {%- set is_map = (feed.columns | selectattr("name", "equalto", name) | first).data_type.startswith("map") -%}
+    {%- set is_map = alluvium.column_of(feed, name).data_type.startswith("map") -%}
     {%- set compared = "not map_entries(source.{0}) <=> map_entries(target.{0})" if is_map else "not source.{0} <=> target.{0}" -%}
     {{ return(alluvium.is_moved(name) ~ " and " ~ compared.format(column)) }}
 {% endmacro %}

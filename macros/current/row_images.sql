@@ -14,7 +14,7 @@
 
 {% macro default__row_images(from, feed) -%}
 {%- set held = alluvium.columns_of_unavailable_values(feed) -%}
-{%- set values = feed.columns | map(attribute="name") | reject("in", feed.key) | reject("in", held) | list -%}
+{%- set values = alluvium.names_outside_key(feed) | reject("in", held) | list -%}
 {%- set image = alluvium.column_list(values) + ["_cdc_position"] -%}
 {%- for name in held -%}
     {%- do image.append(alluvium.held_value(name) ~ ".value as " ~ alluvium.quoted_identifier(name)) -%}

@@ -5,7 +5,7 @@
     `column` is {name, data_type, cdc}; `text` is the SQL expression of its text.
 #}
 {% macro decode_value(column, feed, text) %}
-    {%- set base = column.data_type.split("(")[0].split("<")[0] -%}
+    {%- set base = alluvium.base_type(column.data_type) -%}
     {%- set semantic_type = alluvium.semantic_type(column, feed) -%}
     {%- if base == "array" -%}
         {{ return(alluvium.decode_array(column, feed, text)) }}

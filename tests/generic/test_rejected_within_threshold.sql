@@ -13,7 +13,7 @@ from (
     where _cdc_reject_reason is not null
 ) as counted
 where
-    rejected_count > {{ threshold if threshold is not none else "cast('Infinity' as double)" }}
+    rejected_count > {{ threshold }}
     or (
         rejected_count > 0
         and not exists (select 1 from {{ model }} where _cdc_kind in ('change', 'truncate'))

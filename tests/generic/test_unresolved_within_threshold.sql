@@ -14,5 +14,5 @@ from (
         _cdc_unresolved_columns is not null
         and not _is_deleted
 ) as counted
-where unresolved_count > {{ threshold if threshold is not none else "cast('Infinity' as double)" }}
+where unresolved_count > {{ threshold }}
 {% endtest %}

@@ -30,10 +30,15 @@ def test_unaccounted_lines_sql(macros: Renderer) -> None:
 
 def test_rejected_threshold() -> None:
     assert shop(cdc={"quarantine": {"fail_above": 3}}).render("rejected_threshold", LOG) == 3
-    assert shop().render("rejected_threshold", LOG) is None
+    assert shop().render("rejected_threshold", LOG) == "cast('Infinity' as double)"
 
 
 def test_unresolved_threshold() -> None:
     state = relation("slv_shop__orders_state")
     assert shop(cdc={"unresolved": {"fail_above": 0}}).render("unresolved_threshold", state) == 0
-    assert shop().render("unresolved_threshold", state) is None
+    assert shop().render("unresolved_threshold", state) == "cast('Infinity' as double)"
+
+
+def test_fail_above(macros: Renderer) -> None:
+    assert macros.render("fail_above", {"fail_above": 0}) == 0
+    assert macros.render("fail_above", {}) == "cast('Infinity' as double)"

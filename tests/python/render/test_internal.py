@@ -267,6 +267,21 @@ def test_same_key(macros: Renderer) -> None:
     assert macros.render("same_key", options, "one", "other") == "one.`id` = other.`id` and one.`a b` <=> other.`a b`"
 
 
+def test_columns_of_a_feed(macros: Renderer) -> None:
+    orders = feed(columns=[column("id", "int"), column("name", "string", nullable=True)], key=["id"])
+    assert macros.render("column_of", orders, "name")["cdc"] == {"nullable": True}
+    assert macros.render("names_outside_key", orders) == ["name"]
+
+
+@pytest.mark.parametrize(("data_type", "base"), [("decimal(12,2)", "decimal"), ("array<int>", "array"), ("int", "int")])
+def test_base_type(macros: Renderer, data_type: str, base: str) -> None:
+    assert macros.render("base_type", data_type) == base
+
+
+def test_subject_of_source(macros: Renderer) -> None:
+    assert macros.render("subject_of_source", "caller", source()) == "caller: source shop.orders"
+
+
 def test_arrays_and_maps(macros: Renderer) -> None:
     assert macros.render("literal_array", ["a", "it's"]) == r"array('a', 'it\'s')"
     assert macros.render("array_or_null", "a") == "nullif(a, array())"

@@ -127,12 +127,20 @@ def test_remembered_resets() -> None:
 @pytest.mark.parametrize("snapshots", ["complete", "partial"])
 def test_reset_queries(macros: Renderer, connector: str, snapshots: str) -> None:
     options = feed(connector=connector, snapshots=snapshots)
-    for batches in (BATCHES, None):
-        news = macros.sql("new_resets_sql", LOG, options, batches, [OTHER])
-        listed = macros.sql("resets_sql", LOG, options, batches, [OTHER], "10")
-        assert ("_cdc_batch <= 6" in news, "_cdc_batch <= 6" in listed) == (batches is not None,) * 2
-        assert_parses(news)
-        assert_parses(listed)
+    news = macros.sql("new_resets_sql", LOG, options, BATCHES, [OTHER])
+    listed = macros.sql("resets_sql", LOG, options, BATCHES, [OTHER], "10")
+    assert "_cdc_batch <= 6" in news
+    assert "_cdc_batch <= 6" in listed
+    assert_parses(news)
+    assert_parses(listed)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_undeclared"),
+    [({}, True), ({"replica_identity": "default"}, False), ({"connector": "mariadb"}, False)],
+)
+def test_has_undeclared_identity(macros: Renderer, options: dict[str, str], is_undeclared: bool) -> None:
+    assert macros.render("has_undeclared_identity", feed(**options)) is is_undeclared
 
 
 def test_conditions_on_a_row_of_the_log(macros: Renderer) -> None:

@@ -95,7 +95,7 @@ def test_named_python_is_not_there(checkout: Path) -> None:
 
 
 def test_no_network(checkout: Path) -> None:
-    (checkout / "bin" / "python3").symlink_to(sys._base_executable)  # type: ignore[attr-defined]
+    (checkout / "bin" / "python3").symlink_to(sys._base_executable)  # type: ignore[attr-defined]  # typeshed does not list it
     process = make_setup(checkout, PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0")
     assert "Cannot reach the package index" in message(process)
     assert "Traceback" not in process.stdout + process.stderr

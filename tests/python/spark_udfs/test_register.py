@@ -103,7 +103,7 @@ def test_null_content_is_one_error_row(spark: SparkSession) -> None:
 
 def test_workers_do_not_need_the_package(tmp_path: Path) -> None:
     """A cluster's workers have the libraries, not this checkout."""
-    cloudpickle.register_pickle_by_value(spark_udfs)  # type: ignore[no-untyped-call]
+    cloudpickle.register_pickle_by_value(spark_udfs)  # type: ignore[no-untyped-call]  # cloudpickle and PySpark have no annotations here
     (tmp_path / "handler").write_bytes(CloudPickleSerializer().dumps(ReadRecords))  # type: ignore[no-untyped-call]
     (tmp_path / "x.avro").write_bytes(avro(ENVELOPE, [envelope(1)]))
     script = (
