@@ -6,6 +6,8 @@ BIN := .venv/bin
 RUN_STAMP := .venv/.alluvium-run
 DEV_STAMP := .venv/.alluvium-dev
 INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock
+# One worker has the Spark session, the other one the tests without it.
+WORKERS := -n 2 --dist loadgroup
 LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
 # The samples and the tests are small: compiling well and collecting in parallel cost more than running them.
@@ -30,10 +32,10 @@ demo-changes: $(RUN_STAMP) ## land a later batch of files and run it again
 	@$(BIN)/python -m alluvium.demo changes
 
 test: $(DEV_STAMP) ## the tests, without the slow suites
-	@$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(PYTEST_ARGS)
 
 test-all: $(DEV_STAMP) ## the tests, slow suites too
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
 lint: $(DEV_STAMP) ## ruff, mypy, sqlfluff
 	$(BIN)/ruff check $(LINTED)

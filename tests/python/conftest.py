@@ -17,6 +17,17 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 pytest_plugins = ["captures.plugin"]
 
+# Folders whose tests start no Spark session. All others are run by one worker of pytest-xdist, one after the other.
+WITHOUT_SPARK = ("render", "setup")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist writes the groups into the ids
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests that share the Spark session together."""
+    for item in items:
+        if item.path.parent.name not in WITHOUT_SPARK:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def alluvium_home(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -70,7 +70,7 @@ ORDERS: dict[str, list[list[int]]] = {
     "again": [[0, 1, 2] if 8 <= number < 20 else [0, 2] for number in range(COUNT)],
 }
 BASE = {order: 100 * number for number, order in enumerate(ORDERS)}
-UNDECIDED, CUT = 5000, 6000
+UNDECIDED, CUT, MARKED = 5000, 6000, 7000
 
 
 def rounds() -> list[dict[str, bytes]]:
@@ -89,6 +89,8 @@ def rounds() -> list[dict[str, bytes]]:
         [],
         [],
     ]
+    # With the whole image there are no placeholders: what looks like one is a value.
+    arriving[0] += [row("u", 10, MARKED, "__debezium_unavailable_value", commit=5)]
     # A swap cut after an update in the same transaction.
     for number, (op, lsn, name) in enumerate([("r", 10, "a"), ("c", 101, "b"), ("u", 102, "B"), ("d", 103, "a")]):
         arriving[min(number, 2) if op != "u" else 2].append(row(op, lsn, CUT, name, commit=0 if op == "r" else 100))
@@ -150,3 +152,7 @@ def test_row_is_not_guessed_where_the_images_do_not_decide_it(project: Project) 
 
 def test_update_between_the_halves_of_a_swap_is_of_the_row_that_stays(project: Project) -> None:
     assert [row["name"] for row in project.living("swap") if row["id"] == CUT] == ["B"]
+
+
+def test_full_replica_identity_has_no_placeholder(project: Project) -> None:
+    assert [row["name"] for row in project.living("swap") if row["id"] == MARKED] == ["__debezium_unavailable_value"]

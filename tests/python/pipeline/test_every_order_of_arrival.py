@@ -40,6 +40,7 @@ FEEDS = [
         for order in SLOW
     ],
     Feed("moved_rows", values.COLUMNS, rounds_of_moves(), models=("log", "state")),
+    Feed("held_hard", values.COLUMNS, values.rounds(), models=("log", "hard")),
     Feed("swap_hard", swaps.COLUMNS, swaps.rounds(), cdc={"replica_identity": "full"}, models=("log", "hard")),
 ]
 
@@ -53,6 +54,14 @@ def test_truncates_delete_what_lies_below_in_any_order_of_arrival(project: Proje
 def test_rows_under_contested_keys_live_with_hard_deletes(project: Project, order: str) -> None:
     rows = swaps.of_order(project.state("swap_hard", role="hard"), order)
     assert {key: row["name"] for key, row in rows.items()} == dict.fromkeys((1, 3, 8)) | swaps.LIVING
+
+
+@pytest.mark.parametrize("history", values.HISTORIES)
+@pytest.mark.parametrize("arrival", values.ARRIVALS, ids=lambda arrival: "".join(map(str, arrival)))
+def test_hard_delete_leaves_no_held_value(project: Project, history: str, arrival: tuple[int, ...]) -> None:
+    row = values.state_of(project, "held_hard", values.key_of(history, arrival), "hard")
+    expected = (None, None, None) if row["_is_deleted"] else values.HISTORIES[history][1]
+    assert (row["body"], row["size"], row["_cdc_unresolved_columns"]) == expected
 
 
 @pytest.mark.parametrize("order", MOVE_ORDERS)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
 from .events import lines, postgresql
-from .project import SILVER, Feed, Project
+from .project import SILVER, Feed, Files, Project
 
 COLUMNS = {"id": "int", "name": "string"}
 LEDGER = f"{SILVER}.cdc_file_ledger"
@@ -58,22 +59,8 @@ def rebuild_log(project: Project) -> None:
     assert (outcome.failed, outcome.error) == (set(), "")
 
 
-def restore_log(project: Project) -> None:
-    project.spark.sql(
-        f"restore table {log_name('restored')} to version as of {project.versions[0]['stg_pipe__restored']}"
-    )
-
-
 def drop_ledger(project: Project) -> None:
     project.spark.sql(f"drop table {LEDGER}")
-
-
-def rebuild_log_that_no_ledger_knows(project: Project) -> None:
-    """The log is built anew, with one more file, after the ledger was lost: its batches start at 1 again."""
-    project.land(project.feeds["rebuilt_without_ledger"], SECOND)
-    project.spark.sql(f"delete from {LEDGER} where change_log = '{log_name('rebuilt_without_ledger')}'")
-    outcome = project.dbt("run", "--full-refresh", "--select", "stg_pipe__rebuilt_without_ledger")
-    assert (outcome.failed, outcome.error) == (set(), "")
 
 
 FIRST = {"t+0+0.json": lines(created(1))}
@@ -105,12 +92,8 @@ FEEDS = [
         models=STATE,
         before={2: rebuild_log, 3: set_applied_batch_back},
     ),
-    Feed("restored", COLUMNS, [FIRST, SECOND, THIRD], models=STATE, before={2: restore_log}),
-    # Listed with a length, read without a row: no batch is made of it, and none is taken for applied.
-    Feed("only_a_mark", COLUMNS, [FIRST, {"t+0+1.json": b"\xef\xbb\xbf"}, THIRD], models=STATE),
     Feed("vanished", COLUMNS, [FIRST | SECOND]),
     Feed("never_landed", COLUMNS, [{}], models=STATE),
-    Feed("rebuilt_without_ledger", COLUMNS, [FIRST, {}], models=STATE, before={1: rebuild_log_that_no_ledger_knows}),
 ]
 
 
@@ -120,6 +103,16 @@ def lines_read(project: Project, feed: str, after_round: int | None = None) -> C
         (unquote(row["_cdc_file_path"]).rpartition(f"/{feed}/")[2], row["_cdc_file_length"], row["_cdc_line"])
         for row in project.log(feed, after_round)
     )
+
+
+def lines_landed(rounds: Iterable[Files]) -> Counter[tuple[str, int, int]]:
+    """Each line of each file, once."""
+    landed: Counter[tuple[str, int, int]] = Counter()
+    for files in rounds:
+        for path, content in files.items():
+            count = content.count(b"\n")
+            landed.update((path.removesuffix("@old"), len(content), line + 1) for line in range(count))
+    return landed
 
 
 def names(project: Project, feed: str, after_round: int | None = None) -> dict[int, str]:
@@ -161,13 +154,7 @@ def test_file_landed_anew_with_another_length_is_read_and_rows_stay_right(projec
 
 @pytest.mark.parametrize("feed", [feed.name for feed in FEEDS])
 def test_no_line_of_a_file_is_read_twice_and_none_is_lost(project: Project, feed: str) -> None:
-    expected: Counter[tuple[str, int, int]] = Counter()
-    files = [*project.feeds[feed].rounds, SECOND if feed == "rebuilt_without_ledger" else {}]
-    for landed in files:
-        for path, content in landed.items():
-            count = content.count(b"\n")
-            expected.update((path.removesuffix("@old"), len(content), line + 1) for line in range(count))
-    assert lines_read(project, feed) == expected
+    assert lines_read(project, feed) == lines_landed(project.feeds[feed].rounds)
 
 
 def test_run_killed_before_the_ledger_was_written_doubles_nothing(project: Project) -> None:
@@ -189,21 +176,9 @@ def test_log_rebuilt_alone_then_a_build_gives_the_right_rows(project: Project) -
     assert {row["_cdc_batch"] for row in project.log("rebuilt")} == {3, 4}
 
 
-def test_log_restored_to_an_older_version_then_a_build_gives_the_right_rows(project: Project) -> None:
-    assert names(project, "restored") == {1: "third", 2: "first", 3: "first"}
-
-
-def test_log_rebuilt_without_a_ledger_then_a_build_gives_the_right_rows(project: Project) -> None:
-    assert names(project, "rebuilt_without_ledger") == {1: "second", 2: "first"}
-
-
 def test_dropped_ledger_is_derived_from_the_log(project: Project) -> None:
     assert [row["batch"] for row in project.ledger("landed", 4)] == [1, 1, 1, 2, 2, 2, 3]
     assert names(project, "landed", 4) == names(project, "landed", 2) | {20: "first"}
-
-
-def test_file_without_a_row_hides_no_later_batch(project: Project) -> None:
-    assert names(project, "only_a_mark") == {1: "third", 3: "first"}
 
 
 def test_full_refresh_without_a_file_that_was_read_is_refused(project: Project) -> None:

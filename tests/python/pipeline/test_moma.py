@@ -44,9 +44,9 @@ def columns(entity: str) -> dict[str, str]:
 
 
 def rounds(entity: str) -> list[dict[str, bytes]]:
-    """Two files, then the last one: two batches."""
-    content = [{path.name: path.read_bytes()} for path in files(entity)]
-    return [content[0] | content[1], content[2]]
+    """Two files, then the last one; of the flattened topics all in one batch."""
+    first, second, last = ({path.name: path.read_bytes()} for path in files(entity))
+    return [first | second, last] if entity == "artists" else [first | second | last]
 
 
 FEEDS = [

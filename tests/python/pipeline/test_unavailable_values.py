@@ -62,6 +62,8 @@ HISTORIES: dict[str, tuple[list[tuple[str, int, str | None]], tuple[str | None, 
     "looks like it in a snapshot": ([("r", 10, MARK), ("u", 20, MARK), ("u", 30, MARK)], (MARK, 30, None)),
 }
 ARRIVALS = [*permutations(range(3)), (0, 0, 0), (1, 0, 0), (0, 1, 1), (1, 1, 0)]
+# Where the keys of a row begin that moves from one to another.
+MOVED = 5000
 
 
 def key_of(history: str, arrival: tuple[int, ...]) -> int:
@@ -74,6 +76,7 @@ def rounds() -> list[dict[str, bytes]]:
         for arrival in ARRIVALS:
             for (op, lsn, body), number in zip(events, arrival, strict=True):
                 arriving[number].append(row(op, lsn, key_of(history, arrival), body))
+    arriving[0] += moves(MOVED)
     return [{f"t+0+{number}.json": lines(*events)} for number, events in enumerate(arriving)]
 
 
@@ -102,15 +105,7 @@ FEEDS = [
         ],
         models=("log", "state"),
     ),
-    Feed("held", COLUMNS, rounds(), models=("log", "state", "hard", "living")),
-    Feed("moved_row", COLUMNS, [{"t+0+0.json": lines(*moves(0))}], models=("log", "state")),
-    Feed(
-        "full_identity",
-        COLUMNS,
-        [{"t+0+0.json": lines(row("c", 10, 1, MARK), row("u", 20, 2, MARK))}],
-        cdc={"replica_identity": "full"},
-        models=("log", "state"),
-    ),
+    Feed("held", COLUMNS, rounds(), models=("log", "state", "living")),
     Feed(
         "own_placeholder",
         COLUMNS,
@@ -166,9 +161,6 @@ def test_placeholder_of_each_type_is_none_of_its_values(project: Project, name: 
 def test_value_is_held_in_any_order_of_arrival(project: Project, history: str, arrival: tuple[int, ...]) -> None:
     found = state_of(project, "held", key_of(history, arrival))
     assert (found["body"], found["size"], found["_cdc_unresolved_columns"]) == HISTORIES[history][1]
-    hard = state_of(project, "held", key_of(history, arrival), "hard")
-    expected = (None, None, None) if hard["_is_deleted"] else HISTORIES[history][1]
-    assert (hard["body"], hard["size"], hard["_cdc_unresolved_columns"]) == expected
 
 
 def test_marker_is_never_published(project: Project) -> None:
@@ -186,11 +178,7 @@ def assert_moved(project: Project, feed: str, base: int) -> None:
 
 
 def test_value_of_a_moved_row_is_the_one_under_its_old_key(project: Project) -> None:
-    assert_moved(project, "moved_row", 0)
-
-
-def test_full_replica_identity_has_no_placeholder(project: Project) -> None:
-    assert {row["id"]: row["body"] for row in project.state("full_identity")} == {1: MARK, 2: MARK}
+    assert_moved(project, "held", MOVED)
 
 
 def test_placeholder_of_the_connectors_own(project: Project) -> None:

@@ -1,0 +1,84 @@
+"""Snapshots that close nothing, and resets in a binlog. A slow suite; test_table_resets has the part in `make test`."""
+
+from __future__ import annotations
+
+import pytest
+
+from .events import lines, mysql, postgresql
+from .project import Feed, Project
+from .test_table_resets import COLUMNS, row, snapshot
+
+pytestmark = pytest.mark.slow
+
+FEEDS = [
+    Feed(
+        "snapshot_of_some",
+        COLUMNS,
+        [{"t+0+0.json": lines(*snapshot(10, 1, 2))}, {"t+0+9.json": lines(*snapshot(20, 2, 3))}],
+        cdc={"snapshots": "partial"},
+        models=("log", "state"),
+    ),
+    Feed(
+        "snapshot_with_reject",
+        COLUMNS,
+        [
+            {"t+0+0.json": lines(*snapshot(10, 1, 2, 3))},
+            {
+                "t+0+9.json": lines(
+                    *snapshot(20, 1, 2), postgresql("r", 20, {"id": 3, "name": "x", "new": 1}, snapshot="true")
+                )
+            },
+        ],
+        models=("log", "state"),
+    ),
+    Feed(
+        "snapshot_with_torn_line",
+        COLUMNS,
+        [
+            {"t+0+0.json": lines(*snapshot(10, 1, 2, 3))},
+            {
+                "t+0+9.json": lines(
+                    row("r", 20, 1, snapshot="first"), '{"before":null,"aft', row("r", 20, 3, snapshot="last")
+                )
+            },
+        ],
+        models=("log", "state"),
+    ),
+    Feed(
+        "binlog_anew",
+        COLUMNS,
+        [
+            {
+                "t+0+0.json": lines(
+                    mysql("r", "bin.000001", 90, {"id": 1, "name": "a"}),
+                    mysql("r", "bin.000001", 90, {"id": 2, "name": "b"}, snapshot="last"),
+                    mysql("c", "bin.000001", 95, {"id": 3, "name": "c"}),
+                    mysql("t", "bin.000001", 97, None),
+                    mysql("c", "bin.000001", 99, {"id": 4, "name": "d"}),
+                    mysql("c", "bin.000001", 99, {"id": 5, "name": "e"}, binlog_row=1),
+                )
+            },
+            {
+                "t+0+9.json": lines(
+                    mysql("r", "bin.000003", 4, {"id": 5, "name": "f"}, snapshot="last_in_data_collection")
+                )
+            },
+        ],
+        cdc={"connector": "mysql"},
+        models=("log", "state"),
+    ),
+]
+
+
+def test_partial_snapshot_closes_nothing(project: Project) -> None:
+    assert {row["id"] for row in project.state("snapshot_of_some") if not row["_is_deleted"]} == {1, 2, 3}
+
+
+@pytest.mark.parametrize("feed", ["snapshot_with_reject", "snapshot_with_torn_line"])
+def test_snapshot_with_a_rejected_row_closes_nothing(project: Project, feed: str) -> None:
+    assert {row["id"] for row in project.state(feed) if not row["_is_deleted"]} == {1, 2, 3}
+
+
+def test_binlog_truncate_and_snapshot(project: Project) -> None:
+    assert {r["id"]: r["name"] for r in project.state("binlog_anew", 0) if not r["_is_deleted"]} == {4: "d", 5: "e"}
+    assert {r["id"]: r["name"] for r in project.state("binlog_anew", 1) if not r["_is_deleted"]} == {5: "f"}
