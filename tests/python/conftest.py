@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-pytest_plugins = ["captures.plugin"]
+pytest_plugins = ["captures.plugin", "properties.plugin"]
 
 # Folders whose tests start no Spark session. All others are run by one worker of pytest-xdist, one after the other.
 WITHOUT_SPARK = ("render", "setup")
