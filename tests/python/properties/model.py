@@ -6,8 +6,8 @@ The order in which the events are given, and how often each is, is of no matter.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipeline.events import Event
@@ -74,31 +74,90 @@ class _Key:
     newest: Change
     image: Values | None = None
     has_ended: bool = True
+    is_living: bool = False
     rows: list[Values] = field(default_factory=list)
     is_contested: bool = False
     may_be_unresolved: bool = False
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a row, from its position to, but not including, that of the next one or of its end.
+
+    Attributes:
+        op: of the event that it begins with.
+        begins: position.
+        begins_at: when the source committed that, microseconds since 1970.
+        ends: position of the event, truncate or snapshot that ends it; None for the version that lives.
+        ends_at: when the source committed that.
+        values: those that are known.
+        unresolved: columns whose value is not known.
+    """
+
+    op: str
+    begins: Position
+    begins_at: int
+    ends: Position | None
+    ends_at: int | None
+    values: Values
+    unresolved: frozenset[str]
 
 
 def current_state(table: Table, events: Iterable[Event | str]) -> dict[RowKey, StateRow]:
     """The state with soft deletes after these events; rejected lines must not be among them."""
     changes, resets = read(table, events)
     keys: dict[RowKey, _Key] = {}
+    for _ in _fold_all(keys, changes, resets):
+        pass
+    return {name: _state_row(table, key, resets) for name, key in keys.items()}
+
+
+def history(table: Table, events: Iterable[Event | str]) -> dict[RowKey, list[Version]]:
+    """Every version of every key, the oldest first; also those that are like the one before."""
+    changes, resets = read(table, events)
+    keys: dict[RowKey, _Key] = {}
+    versions: dict[RowKey, list[Version]] = {}
+    for position, micros, touched in _fold_all(keys, changes, resets):
+        for name, change in touched.items():
+            found = versions.setdefault(name, [])
+            image = _living(table, keys[name])
+            is_left = change is not None and change.op == "d" and image is not None
+            if found and found[-1].ends is None and not is_left:
+                found[-1] = replace(found[-1], ends=position, ends_at=micros)
+            if image is not None and change is not None and change.op != "d":
+                values, unresolved = _known(table, image)
+                found.append(Version(change.op, position, micros, None, None, values, frozenset(unresolved)))
+    return {name: found for name, found in versions.items() if found}
+
+
+def _fold_all(
+    keys: dict[RowKey, _Key], changes: Iterable[Change], resets: Mapping[Position, int]
+) -> Iterator[tuple[Position, int, dict[RowKey, Change | None]]]:
+    """Takes changes and resets into their keys, position by position.
+
+    Yields:
+        the position, its time, and the keys that something happened to, with the change that did it.
+    """
     by_position: dict[Position, list[Change]] = {}
     for change in changes:
         by_position.setdefault(change.position, []).append(change)
-    pending = sorted(resets)
-    for position in sorted(by_position):
-        while pending and pending[0] < position:
-            pending.pop(0)
+    for position in sorted(by_position.keys() | resets.keys()):
+        if position in resets:
+            touched: dict[RowKey, Change | None] = {
+                name: None for name, key in keys.items() if key.is_living or key.rows
+            }
             for key in keys.values():
-                key.rows, key.is_contested, key.may_be_unresolved = [], False, False
+                key.rows, key.is_contested, key.may_be_unresolved, key.is_living = [], False, False, False
+            yield position, resets[position], touched
         # Of a key change the delete first: it shows where the values of the create are.
-        together = sorted(by_position[position], key=lambda change: change.op != "d")
-        left = [_fold(keys, change) for change in together if change.op == "d"]
+        together = by_position.get(position, [])
+        deletes = [change for change in together if change.op == "d"]
+        left = [_fold(keys, change) for change in deletes]
         for change in together:
             if change.op != "d":
                 _fold(keys, change, left[0] if len(left) == 1 else None)
-    return {name: _state_row(table, key, resets) for name, key in keys.items()}
+        if together:
+            yield position, together[0].micros, {change.key: change for change in together}
 
 
 def read(table: Table, events: Iterable[Event | str]) -> tuple[list[Change], dict[Position, int]]:
@@ -141,7 +200,7 @@ def _fold(keys: dict[RowKey, _Key], change: Change, left: Values | None = None) 
     key.newest = change
     if change.op == "d":
         ended = None if key.has_ended else key.image
-        key.has_ended = True
+        key.has_ended, key.is_living = True, False
         if change.values in key.rows:
             key.rows.remove(change.values)
         else:
@@ -160,7 +219,7 @@ def _fold(keys: dict[RowKey, _Key], change: Change, left: Values | None = None) 
     # What the event lacks was the row's before: an update's under its key, a create's under the key that it comes from.
     held = left if change.op == "c" else None if key.has_ended else key.image
     key.image = {name: value for name, value in (held or {}).items() if name in MARKS} | change.values
-    key.has_ended = False
+    key.has_ended, key.is_living = False, True
     return None
 
 
@@ -177,8 +236,20 @@ def _state_row(table: Table, key: _Key, resets: dict[Position, int]) -> StateRow
     if after and not row.is_deleted:
         row.is_deleted, row.deleted_at = True, resets[min(after)]
     if image is not None:
-        row.values = {name: image.get(name) for name in VALUES}
-        row.unresolved = {name for name in MARKS if name not in image and not table.has_whole_images}
+        row.values, row.unresolved = _known(table, image)
     else:
         row.values = dict.fromkeys(VALUES)
     return row
+
+
+def _living(table: Table, key: _Key) -> Values | None:
+    """The row that has a key now, the last one that took it of several."""
+    if table.checks_keys_late:
+        return key.rows[-1] if key.rows else None
+    return key.image if key.is_living else None
+
+
+def _known(table: Table, image: Values) -> tuple[Values, set[str]]:
+    """Values, NULL where they are not known, and the names of those."""
+    unresolved = {name for name in MARKS if name not in image and not table.has_whole_images}
+    return {name: image.get(name) for name in VALUES}, unresolved
