@@ -37,7 +37,8 @@ class Command:
             end), replace (a new row takes the key before the old one is deleted), reread (an incremental snapshot reads
             the row), reject (a line that is no event of the table; `values` has its reason).
         row: the row's `id`.
-        to: where a move goes; the other ids of a rotation; the `size` that a replacing row gets while both are there.
+        to: where a move goes; the other ids of a rotation; the `size` that the replacing row gets while both are there,
+            or, where it is not positive, the opposite of what the replaced row gets.
         values: columns that the statement sets.
         arrivals: for each event of the statement the rounds in which it is delivered, in turn.
     """
@@ -326,10 +327,13 @@ class Player:
         elif command.kind == "replace" and row is not None and self.table.checks_keys_late:
             rows[command.row] = self._row(command.row, command.values)
             yield change("c", None, rows[command.row], 0)
-            if command.to:
+            if command.to and command.to[0] > 0:
                 new = rows[command.row]
                 rows[command.row] = new | {"size": command.to[0]}
                 yield change("u", new, rows[command.row], 1)
+            elif command.to:
+                replaced, row = row, row | {"size": -command.to[0]}
+                yield change("u", replaced, row, 1)
             yield change("d", row, None, 2)
         elif command.kind == "rotate" and row is not None and self.table.checks_keys_late:
             ids = [command.row, *(id_ for id_ in dict.fromkeys(command.to) if id_ in rows and id_ != command.row)]

@@ -9,6 +9,7 @@ import pytest
 
 from .cases import Case, made
 from .database import Reset, Table
+from .found import DEFAULT, FULL
 from .generator import Shape
 from .suite import Suite
 
@@ -26,9 +27,10 @@ def cases(seed: int, count: int | None) -> list[Case]:
             Shape(Table(replica_identity=name.removesuffix("_identity"), resets=RESETS), rounds=3),
             seed,
             count or HISTORIES,
+            found,
             is_sorted_too=False,
         )
-        for name in NAMES
+        for name, found in zip(NAMES, (DEFAULT, FULL), strict=True)
     ]
 
 
