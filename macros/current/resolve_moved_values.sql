@@ -179,6 +179,17 @@ where
     state._cdc_op = 'd'
     and state._cdc_image_position is not null
     and left(state._cdc_position, {{ length }}) = left(halves.created_position, {{ length }})
+    -- The row may have been another one, whose create is not there.
+    and not exists (
+        select 1
+        from {{ alluvium.change_log_of_model() }} as earlier
+        where
+            {{ alluvium.same_key(feed, "halves.old_key", "earlier") }}
+            and earlier._cdc_kind = 'change'
+            and earlier._cdc_op = 'd'
+            and earlier._cdc_position > state._cdc_image_position
+            and left(earlier._cdc_position, {{ length }}) < left(halves.created_position, {{ length }})
+    )
 {%- endmacro %}
 
 

@@ -76,7 +76,7 @@ def rounds() -> list[dict[str, bytes]]:
         for arrival in ARRIVALS:
             for (op, lsn, body), number in zip(events, arrival, strict=True):
                 arriving[number].append(row(op, lsn, key_of(history, arrival), body))
-    arriving[0] += moves(MOVED)
+    arriving[0] += moves(MOVED) + MOVED_UNSEEN
     return [{f"t+0+{number}.json": lines(*events)} for number, events in enumerate(arriving)]
 
 
@@ -93,6 +93,14 @@ def moves(base: int) -> list[Event]:
         *move(here + 70, base + 3, base + 4),
         row("c", here + 80, base + 3, "y"),
     ]
+
+
+# The old key is taken by another row before it moves, whose create is not there.
+MOVED_UNSEEN = [
+    row("c", 52010, MOVED + 201, "a"),
+    row("d", 52020, MOVED + 201, None),
+    *move(52030, MOVED + 201, MOVED + 202),
+]
 
 
 FEEDS = [
@@ -179,6 +187,11 @@ def assert_moved(project: Project, feed: str, base: int) -> None:
 
 def test_value_of_a_moved_row_is_the_one_under_its_old_key(project: Project) -> None:
     assert_moved(project, "held", MOVED)
+
+
+def test_value_of_another_row_that_had_the_old_key_is_not_taken(project: Project) -> None:
+    found = state_of(project, "held", MOVED + 202)
+    assert (found["body"], found["_cdc_unresolved_columns"]) == (None, ["body"])
 
 
 def test_placeholder_of_the_connectors_own(project: Project) -> None:
