@@ -12,12 +12,12 @@
 {% endmacro %}
 
 
-{% macro contested_rows(from, feed, newest_reset) %}
-    {{ return(adapter.dispatch("contested_rows", "alluvium")(from, feed, newest_reset)) }}
+{% macro contested_rows(from, feed, resets) %}
+    {{ return(adapter.dispatch("contested_rows", "alluvium")(from, feed, resets)) }}
 {% endmacro %}
 
 
-{% macro default__contested_rows(from, feed, newest_reset) -%}
+{% macro default__contested_rows(from, feed, resets) -%}
 {%- set key = alluvium.column_list(feed.key) | join(", ") -%}
 select
     {{ key }},
@@ -26,7 +26,8 @@ from (
     -- Each event once, however often it was delivered.
     select
         {{ key }},
-        max_by(struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image), _cdc_position) as event
+        max_by(struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image), _cdc_position) as event,
+        max({{ alluvium.begins_transaction() | indent(8) }}) as begins_transaction
     from (
         select
             *,
@@ -34,11 +35,10 @@ from (
         from (
             select
                 *,
-                lag(struct(_cdc_op as op, {{ alluvium.snapshot_start(feed) }} as source_position)) over (partition by {{ key }} order by _cdc_position) as _cdc_before
-            from {{ from }}
-            {%- if newest_reset %}
-            where _cdc_position > '{{ newest_reset }}'
-            {%- endif %}
+                lag(struct(_cdc_op as op, {{ alluvium.snapshot_start(feed) }} as source_position, _cdc_source_ts as source_ts)) over (
+                    partition by {{ key }} order by _cdc_position
+                ) as _cdc_before
+            from {{ alluvium.changes_after_reset(from, feed, resets) | indent(12) if resets else from }}
         ) as followed
     ) as marked
     where _cdc_is_contested
@@ -48,8 +48,44 @@ group by {{ key }}
 {%- endmacro %}
 
 
+{# What follows the last reset before the newest event of each key: the rows before it are gone. #}
+{% macro changes_after_reset(from, feed, resets) -%}
+(
+    select *
+    from (
+        select
+            *,
+            max(_cdc_position) over (partition by {{ alluvium.column_list(feed.key) | join(", ") }}) as _cdc_newest_position
+        from {{ from }}
+    ) as changes
+    where _cdc_position > coalesce(array_max(filter({{ alluvium.literal_array(resets) }}, reset -> reset < _cdc_newest_position)), '')
+) as after_reset
+{%- endmacro %}
+
+
 {% macro takes_living_key(feed) %}
     {{ return("_cdc_op = 'c' and _cdc_before.op <> 'd' and _cdc_before.source_position <> " ~ alluvium.snapshot_start(feed)) }}
+{% endmacro %}
+
+
+{#
+    Whether two events are of one transaction: they have the end of the one before in common. A feed without `source.sequence` has the
+    lsn in its place, and at least the time; where it has no time either, nothing tells transactions apart.
+#}
+{% macro is_same_transaction(one, other) %}
+    {{ return(
+        "(left({0}, 20) = left({1}, 20) or left({0}, 20) = substring({0}, 22, 20) and {2} <=> {3})".format(
+            one.position, other.position, one.source_ts, other.source_ts
+        )
+    ) }}
+{% endmacro %}
+
+
+{% macro begins_transaction() %}
+    {{ return("not " ~ alluvium.is_same_transaction(
+        {"position": "_cdc_position", "source_ts": "_cdc_source_ts"},
+        {"position": "_cdc_before.source_position", "source_ts": "_cdc_before.source_ts"},
+    )) }}
 {% endmacro %}
 
 
@@ -66,16 +102,25 @@ group by {{ key }}
 
 {#
     The rows of a key after its events in order: a snapshot row replaces them, a create adds one, an update replaces the newest (of several
-    nothing says which), a delete ends the one that it shows, or the oldest where it shows none of several.
+    nothing says which), a delete ends the one that it shows, or the oldest where it shows none of several. A commit leaves one row, the newest:
+    the delete of another one is missing.
 #}
 {% macro rows_after_events() -%}
 aggregate(
-    array_sort(collect_list(event), (one, other) -> if(one.position < other.position, -1, 1)),
+    flatten(transform(
+        array_sort(collect_list(struct(event, begins_transaction)), (one, other) -> if(one.event.position < other.event.position, -1, 1)),
+        following -> if(
+            following.begins_transaction,
+            array(struct(following.event.position as position, 'commit' as op, following.event.image as image), following.event),
+            array(following.event)
+        )
+    )),
     struct(filter(collect_list(event), event -> false) as rows, false as is_undecided),
     (key, event) -> struct(
         case
             when event.op = 'r' then array(event)
             when event.op = 'c' then concat(key.rows, array(event))
+            when event.op = 'commit' then slice(key.rows, -1, 1)
             when event.op = 'u' then concat(slice(key.rows, 1, greatest(size(key.rows) - 1, 0)), array(event))
             when size(key.rows) < 2 then filter(key.rows, row -> false)
             else concat(
@@ -85,9 +130,10 @@ aggregate(
         end as rows,
         case event.op
             -- A delete of another row than the one that an update was taken for says that it was taken rightly.
-            when 'd' then size(key.rows) > 1 and {{ alluvium.row_that_ends() }} in (0, if(key.is_undecided, size(key.rows), 0))
+            when 'd' then size(key.rows) > 1 and ({{ alluvium.row_that_ends() }} = 0 or key.is_undecided and event.image <=> element_at(key.rows, -1).image)
             when 'u' then size(key.rows) > 1
             when 'c' then size(key.rows) > 0 and key.is_undecided
+            when 'commit' then size(key.rows) > 0 and key.is_undecided
             else false
         end as is_undecided
     )
@@ -102,9 +148,10 @@ aggregate(
 
 {#
     The changes to order where keys may be contested: the new ones, and all of a key whose past counts. That is one of which an
-    event came late, whose row is living when another one takes its key, or that a delete left a living row.
+    event came late, whose row is living when another one takes its key, or that a delete left a living row; and one of which the newest
+    event is a delete of a row that is no more, since a truncate or a snapshot came late.
 #}
-{% macro changes_with_past(change_log, feed, batches) -%}
+{% macro changes_with_past(change_log, feed, batches, resets=[]) -%}
 -- The row changes that this state has not applied.
 new_changes as (
     {{ alluvium.changes_of_batches(change_log, batches) | indent(4) }}
@@ -129,6 +176,20 @@ replayed as (
         or not state._is_deleted and news.first.source_ts = state._cdc_source_ts
         or not state._is_deleted and news.first.source_ts is null and news.first.op = 'd'
         or not state._is_deleted and state._cdc_op = 'd'
+        {%- if resets %}
+        -- One that a truncate or a snapshot has taken away might have been taken from another row.
+        or news.first.position < '{{ (resets | last).position }}'
+    union
+    select {{ alluvium.column_list(feed.key, "target.") | join(", ") }}
+    from {{ this }} as target
+    where
+        target._cdc_op = 'd'
+        and exists(
+            {{ alluvium.literal_array(resets | map(attribute="position") | list) }},
+            reset -> reset < target._cdc_position
+                and (target._cdc_image_position < reset or not (target._is_deleted and {{ alluvium.is_ended_by_its_delete() }}))
+        )
+        {%- endif %}
 ),
 
 changes as (

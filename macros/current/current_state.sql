@@ -61,7 +61,7 @@ where false
 {%- set is_contested = alluvium.has_contested_keys(feed) -%}
 with
 {%- if is_contested and batches and is_incremental() %}
-{{ alluvium.changes_with_past(change_log, feed, batches) }}
+{{ alluvium.changes_with_past(change_log, feed, batches, resets) }}
 {%- else %}
 -- The row changes that this state has not applied.
 changes as (
@@ -80,7 +80,7 @@ latest as (
 
 -- What lives under the keys that two rows had at once.
 contested as (
-    {{ alluvium.contested_rows("changes", feed, alluvium.newest_reset()) | indent(4) }}
+    {{ alluvium.contested_rows("changes", feed, alluvium.positions_of_resets(resets)) | indent(4) }}
 ),
 
 settled as (

@@ -95,8 +95,17 @@
 {# A row of the target that a reset takes away, or whose end an earlier reset brings forward that came late. #}
 {% macro loses_its_row(resets) -%}
     {{ alluvium.is_reset_away(resets, "target.") }}
-        and (not target._is_deleted or target._cdc_op <> 'd' and target._deleted_at > {{ alluvium.reset_away_at(resets, "target.") | indent(8) }})
+        and (
+            not target._is_deleted
+            or not {{ alluvium.is_ended_by_its_delete() }} and target._deleted_at > {{ alluvium.reset_away_at(resets, "target.") | indent(12) }}
+        )
 {%- endmacro %}
+
+
+{# Not of a row that has outlived the newest delete of its key (contested_rows), and ended with a reset. #}
+{% macro is_ended_by_its_delete() %}
+    {{ return("(target._cdc_op = 'd' and target._deleted_at <=> target._cdc_source_ts)") }}
+{% endmacro %}
 
 
 {# What a column of the target is after the resets. #}
@@ -106,7 +115,7 @@
     {%- if resets and name == "_is_deleted" -%}
         {{ column }} or {{ loses }}
     {%- elif resets and name == "_deleted_at" -%}
-        if(target._is_deleted and target._cdc_op = 'd', {{ column }}, coalesce({{ alluvium.reset_away_at(resets, "target.") | indent(12) }}, {{ column }}))
+        if(target._is_deleted and {{ alluvium.is_ended_by_its_delete() }}, {{ column }}, coalesce({{ alluvium.reset_away_at(resets, "target.") | indent(12) }}, {{ column }}))
     {%- elif resets and name == "_cdc_batch" -%}
         {{ alluvium.newest_pending_batch() }}
     {%- elif resets and delete_policy == "hard" and alluvium.is_of_image(name, feed) -%}

@@ -19,8 +19,10 @@
         {%- endif -%}
         {%- set newest = [known, news.newest_reset or ""] | max -%}
         {%- set lowest = [news.oldest_change or newest, news.oldest_reset or newest] | min -%}
-        {%- if newest > lowest or (is_incremental() and newest > known) -%}
-            {%- set above = [lowest, known or lowest] | min -%}
+        {#- Also where nothing lies below it yet: what comes late may. -#}
+        {%- if newest > lowest or newest > known -%}
+            {#- A contested key's past may reach back behind the oldest change. -#}
+            {%- set above = "" if alluvium.has_contested_keys(feed) else [lowest, known or lowest] | min -%}
             {%- do resets.extend(alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, above))) -%}
         {%- endif -%}
         {%- set newest = ([known] + resets | map(attribute="position") | list) | max -%}
@@ -35,6 +37,12 @@
 {# The newest reset that this model knows of in this run, with what its new batches bring. #}
 {% macro newest_reset() %}
     {{ return(alluvium.remembered("reset_at", this) or (alluvium.known_reset(this) if is_incremental() else "")) }}
+{% endmacro %}
+
+
+{# Of those that pending_resets() found, and of the newest one. #}
+{% macro positions_of_resets(resets) %}
+    {{ return((resets | map(attribute="position") | list + [alluvium.newest_reset()]) | reject("equalto", "") | unique | sort) }}
 {% endmacro %}
 
 

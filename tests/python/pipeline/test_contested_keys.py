@@ -70,7 +70,7 @@ ORDERS: dict[str, list[list[int]]] = {
     "again": [[0, 1, 2] if 8 <= number < 20 else [0, 2] for number in range(COUNT)],
 }
 BASE = {order: 100 * number for number, order in enumerate(ORDERS)}
-UNDECIDED, CUT, MARKED = 5000, 6000, 7000
+MARKED, UNDECIDED, CUT, LOST = 4000, 5000, 6000, 7000
 
 
 def rounds() -> list[dict[str, bytes]]:
@@ -78,6 +78,8 @@ def rounds() -> list[dict[str, bytes]]:
     undecided = [
         [("r", 10, "a", 0), ("c", 101, "x", 100), ("d", 102, "y", 100)],
         [("r", 10, "a", 0), ("c", 101, "x", 100), ("u", 102, "A", 100), ("d", 103, "A", 100)],
+        # An update that changes nothing, of the row that goes.
+        [("r", 10, "a", 0), ("c", 101, "x", 100), ("u", 102, "a", 100), ("d", 103, "a", 100)],
     ]
     arriving = [
         [
@@ -94,6 +96,13 @@ def rounds() -> list[dict[str, bytes]]:
     # A swap cut after an update in the same transaction.
     for number, (op, lsn, name) in enumerate([("r", 10, "a"), ("c", 101, "b"), ("u", 102, "B"), ("d", 103, "a")]):
         arriving[min(number, 2) if op != "u" else 2].append(row(op, lsn, CUT, name, commit=0 if op == "r" else 100))
+    # The delete of the row that had the key is missing, at once and in batches.
+    for number, rounds_of_events in enumerate([(0, 0, 0), (0, 1, 2), (0, 0, 1)]):
+        for (op, lsn, name), arrival in zip(
+            [("r", 10, "a"), ("c", 101, "b"), ("d", 301, "b")], rounds_of_events, strict=True
+        ):
+            commit = 0 if op == "r" else lsn - 1
+            arriving[arrival].append(row(op, lsn, LOST + number, name, commit=commit))
     for order, arrivals in ORDERS.items():
         for event, numbers in zip(events(BASE[order]), arrivals, strict=True):
             for number in numbers:
@@ -147,7 +156,7 @@ def test_row_is_not_guessed_where_the_images_do_not_decide_it(project: Project) 
     assert (rows[UNDECIDED]["name"], rows[UNDECIDED]["tags"]) == (None, None)
     assert rows[UNDECIDED]["_cdc_unresolved_columns"] == ["name", "tags"]
     unresolved = {key for key, row in rows.items() if row["_cdc_unresolved_columns"]}
-    assert unresolved == {UNDECIDED, UNDECIDED + 1}
+    assert unresolved == {UNDECIDED, UNDECIDED + 1, UNDECIDED + 2}
 
 
 def test_update_between_the_halves_of_a_swap_is_of_the_row_that_stays(project: Project) -> None:
@@ -156,3 +165,8 @@ def test_update_between_the_halves_of_a_swap_is_of_the_row_that_stays(project: P
 
 def test_full_replica_identity_has_no_placeholder(project: Project) -> None:
     assert [row["name"] for row in project.living("swap") if row["id"] == MARKED] == ["__debezium_unavailable_value"]
+
+
+def test_row_whose_delete_is_missing_does_not_outlive_its_transaction(project: Project) -> None:
+    rows = {row["id"] - LOST: row for row in project.state("swap") if row["id"] >= LOST}
+    assert {key: (row["_is_deleted"], row["name"]) for key, row in rows.items()} == dict.fromkeys(range(3), (True, "b"))

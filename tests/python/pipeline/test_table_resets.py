@@ -84,6 +84,12 @@ FEEDS = [
         ],
         models=("log", "state", "living"),
     ),
+    Feed(
+        "truncate_first",
+        COLUMNS,
+        [{"t+0+9.json": lines(truncate(20), row("c", 25, 2))}, {"t+0+0.json": lines(row("c", 10, 1))}],
+        models=("log", "state"),
+    ),
 ]
 
 
@@ -115,6 +121,10 @@ def test_rows_that_a_truncate_takes_are_new_to_marts(project: Project) -> None:
     after = {row["id"]: row["_cdc_batch"] for row in project.state("truncate_in_order", after_round=1)}
     assert before == dict.fromkeys((1, 2, 3, 4, 7), 1)
     assert after == {1: 2, 2: 2, 3: 2, 4: 1, 5: 2, 7: 2}
+
+
+def test_truncate_of_the_first_build_takes_what_comes_later_from_before_it(project: Project) -> None:
+    assert {row["id"]: row["_is_deleted"] for row in project.state("truncate_first")} == {1: True, 2: False}
 
 
 def test_complete_snapshot_closes_what_it_does_not_name(project: Project) -> None:

@@ -445,15 +445,17 @@ def test_column_after_reset(macros: Renderer) -> None:
     assert after_reset(macros, "it's", "hard") == "if(target._cdc_position < '20', null, target.`it's`)"
     assert after_reset(macros, "a b", "hard") == "target.`a b`", "a key column stays"
     assert after_reset(macros, "_cdc_batch") == "6"
+    ended = "(target._cdc_op = 'd' and target._deleted_at <=> target._cdc_source_ts)"
+    assert macros.render("is_ended_by_its_delete") == ended
     assert after_reset(macros, "_deleted_at").startswith(
-        "if(target._is_deleted and target._cdc_op = 'd', target.`_deleted_at`, coalesce(timestamp_micros("
+        f"if(target._is_deleted and {ended}, target.`_deleted_at`, coalesce(timestamp_micros("
     )
     assert macros.sql("column_after_reset", "_is_deleted", ODD, "soft", []) == "target.`_is_deleted`"
 
 
 def test_loses_its_row(macros: Renderer) -> None:
     sql = macros.sql("loses_its_row", RESETS)
-    assert sql.startswith("target._cdc_position < '20' and (not target._is_deleted or target._cdc_op <> 'd' and ")
+    assert sql.startswith("target._cdc_position < '20' and (not target._is_deleted or not (target._cdc_op = 'd' and ")
     assert_expression_parses(sql)
 
 

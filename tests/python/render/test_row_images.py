@@ -89,19 +89,28 @@ def test_has_contested_keys(macros: Renderer) -> None:
     assert [macros.render("has_contested_keys", options) for options in asked] == [False, True, False]
 
 
-@pytest.mark.parametrize("newest_reset", ["", "10"])
-def test_contested_rows(macros: Renderer, newest_reset: str) -> None:
+@pytest.mark.parametrize("resets", [[], ["10"], ["10", "20"]])
+def test_contested_rows(macros: Renderer, resets: list[str]) -> None:
     options = {**FULL, "columns": [*FULL["columns"], column("tags", "map<string,string>")]}
-    sql = macros.sql("contested_rows", "changes", options, newest_reset)
-    assert sql == macros.sql("default__contested_rows", "changes", options, newest_reset)
-    assert ("where _cdc_position > '10'" in sql) == bool(newest_reset)
-    assert_parses(macros.render("contested_rows", "changes", options, newest_reset))
+    sql = macros.sql("contested_rows", "changes", options, resets)
+    assert sql == macros.sql("default__contested_rows", "changes", options, resets)
+    literals = ", ".join(f"'{reset}'" for reset in resets)
+    assert (f"filter(array({literals}), reset -> reset < _cdc_newest_position)" in sql) == bool(resets)
+    assert_parses(macros.render("contested_rows", "changes", options, resets))
+    if resets:
+        assert_parses("select * from " + macros.render("changes_after_reset", "changes", options, resets))
 
 
 def test_parts_of_contested_rows(macros: Renderer) -> None:
     assert macros.render("takes_living_key", FULL) == (
         "_cdc_op = 'c' and _cdc_before.op <> 'd' and _cdc_before.source_position <> left(_cdc_position, 41)"
     )
+    assert macros.render("begins_transaction") == (
+        "not (left(_cdc_position, 20) = left(_cdc_before.source_position, 20)"
+        " or left(_cdc_position, 20) = substring(_cdc_position, 22, 20) and _cdc_source_ts <=> _cdc_before.source_ts)"
+    )
+    one, other = ({"position": name, "source_ts": f"{name}_ts"} for name in ("one", "other"))
+    assert "one_ts <=> other_ts" in macros.render("is_same_transaction", one, other)
     tags = feed(columns=[column("id", "int"), column("name"), column("tags", "map<string,int>")])
     assert macros.render("image_of_event", tags) == "struct(`name`, map_entries(`tags`) as `tags`)"
     assert "array_position(" in macros.render("row_that_ends")
@@ -116,6 +125,13 @@ def test_changes_with_past(macros: Renderer) -> None:
     sql = macros.sql("changes_with_past", LOG, FULL, BATCHES)
     assert f"inner join {STATE} as state on news.`a b` <=> state.`a b` and news.`sel``ect` = state.`sel``ect`" in sql
     tables = macros.render("changes_with_past", LOG, FULL, BATCHES).rstrip().rstrip(",")
+    assert_parses(f"with {tables} select * from changes")
+    late = macros.sql("changes_with_past", LOG, FULL, BATCHES, [{"position": "10", "micros": 1}])
+    assert "or news.first.position < '10' union select target.`a b`, target.`sel``ect` from" in late
+    assert "exists(array('10'), reset -> reset < target._cdc_position and (target._cdc_image_position < reset" in late
+    tables = (
+        macros.render("changes_with_past", LOG, FULL, BATCHES, [{"position": "10", "micros": 1}]).rstrip().rstrip(",")
+    )
     assert_parses(f"with {tables} select * from changes")
 
 
@@ -136,6 +152,7 @@ def test_newest_reset() -> None:
     assert renderer.render("newest_reset") == "10"
     renderer.answers["set alluvium.reset_at"] = [{"value": "20"}]
     assert renderer.render("newest_reset") == "20"
+    assert renderer.render("positions_of_resets", [{"position": "15", "micros": 1}]) == ["15", "20"]
     assert Renderer(incremental=False).render("newest_reset") == ""
 
 
