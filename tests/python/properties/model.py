@@ -69,13 +69,18 @@ class StateRow:
 
 @dataclass
 class _Key:
-    """A key while its events are folded; `rows` are those that have it, the oldest first."""
+    """A key while its events are folded; `rows` are those that have it, the oldest first.
+
+    `survivor` is the row that the newest delete has left, also when a truncate has taken it since.
+    """
 
     newest: Change
     image: Values | None = None
     has_ended: bool = True
     is_living: bool = False
     rows: list[Values] = field(default_factory=list)
+    survivor: Values | None = None
+    was_reset: bool = False
     is_contested: bool = False
     may_be_unresolved: bool = False
 
@@ -147,7 +152,7 @@ def _fold_all(
                 name: None for name, key in keys.items() if key.is_living or key.rows
             }
             for key in keys.values():
-                key.rows, key.is_contested, key.may_be_unresolved, key.is_living = [], False, False, False
+                key.rows, key.is_living, key.was_reset = [], False, True
             yield position, resets[position], touched
         # Of a key change the delete first: it shows where the values of the create are.
         together = by_position.get(position, [])
@@ -198,6 +203,8 @@ def _fold(keys: dict[RowKey, _Key], change: Change, left: Values | None = None) 
     """Takes a change into its key; returns the values of a row that it ends."""
     key = keys.setdefault(change.key, _Key(change))
     key.newest = change
+    if key.was_reset:
+        key.was_reset, key.is_contested, key.may_be_unresolved = False, False, False
     if change.op == "d":
         ended = None if key.has_ended else key.image
         key.has_ended, key.is_living = True, False
@@ -205,6 +212,7 @@ def _fold(keys: dict[RowKey, _Key], change: Change, left: Values | None = None) 
             key.rows.remove(change.values)
         else:
             key.rows = key.rows[1:]
+        key.survivor = key.rows[-1] if key.is_contested and key.rows else None
         return ended
     if change.op == "c" and key.rows:
         key.is_contested = True
@@ -228,8 +236,8 @@ def _state_row(table: Table, key: _Key, resets: dict[Position, int]) -> StateRow
     row = StateRow(newest.op, newest.position, newest.micros)
     row.is_contested, row.may_be_unresolved = key.is_contested, key.may_be_unresolved
     image = key.image
-    if table.checks_keys_late and newest.op == "d" and key.is_contested and key.rows:
-        image = key.rows[-1]
+    if table.checks_keys_late and newest.op == "d" and key.survivor is not None:
+        image = key.survivor
     elif newest.op == "d":
         row.is_deleted, row.deleted_at = True, newest.micros
     after = [position for position in resets if position > newest.position]
