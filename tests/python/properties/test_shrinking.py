@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, cast
 
-from .database import History, Reset, Table, play
+import pytest
+
+from . import database
+from .cases import Case
+from .database import Epoch, History, Reset, Table, play
 from .generator import Shape, history
 from .shrinking import shrink, size
+from .suite import Suite
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TABLE = Table(resets=(Reset("snapshot"), Reset("truncate")))
 
@@ -56,3 +67,26 @@ def test_failing_history_becomes_as_small_as_can_be() -> None:
 
 def test_history_that_does_not_fail_alone_is_said_to() -> None:
     assert shrink(failing_history(), lambda candidates: set()) is None
+
+
+def test_report_has_the_seed_and_a_history_that_can_be_played_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    failing = replace(failing_history(), number=1)
+    innocent = History(2, (Epoch(), Epoch()), "at once")
+    case = Case("broken", Shape(TABLE, rounds=4), (failing, innocent))
+    monkeypatch.setattr(Suite, "_built", lambda suite, folder, cases: None)
+    monkeypatch.setattr(
+        Case,
+        "differences",
+        lambda case, project: {number: ["a difference"] for number in moved_and_delivered_again(case.histories)},
+    )
+    cases = {"broken": case}
+    report = Suite(tmp_path, cast("SparkSession", None), {}, cases, seed=7).report("broken").split("\n")
+    assert report[0] == "1 of 2 histories of broken differ, --property-seed=7"
+    assert report[2] == "a difference"
+    assert report[3].startswith("The smallest history that fails, after ")
+    smallest = eval(report[4], vars(database))
+    assert moved_and_delivered_again([smallest]) == {smallest.number}
+    assert sum("'op': 'd'" in line for line in report) == 1
+    assert report[-1] == "a difference"
