@@ -21,6 +21,8 @@
         "unavailable_value_placeholder": "__debezium_unavailable_value",
         "quarantine": {},
         "unresolved": {},
+        "on_gap": "warn",
+        "on_overlap": "warn",
     }) }}
 {% endmacro %}
 
@@ -41,6 +43,8 @@
         "unknown_columns": ["quarantine", "ignore"],
         "snapshots": ["complete", "partial"],
         "replica_identity": ["undeclared", "default", "full", "index", "nothing"],
+        "on_gap": ["warn", "fail", "ignore"],
+        "on_overlap": ["warn", "fail", "ignore"],
     }) }}
 {% endmacro %}
 

@@ -13,6 +13,10 @@
         {%- set ledger = alluvium.file_ledger() -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
         {%- do run_query(alluvium.create_file_ledger_sql(ledger)) -%}
+        {#- One that was made before it had offsets; its entries have none. -#}
+        {%- if "missing_inside" not in adapter.get_columns_in_relation(ledger) | map(attribute="name") -%}
+            {%- do run_query("alter table " ~ ledger ~ " add columns (" ~ alluvium.offset_columns() ~ ")") -%}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -28,7 +32,8 @@
         change_count bigint,
         rejected_count bigint,
         control_count bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
-        recorded_at timestamp
+        recorded_at timestamp,
+        {{ alluvium.offset_columns() }}
     )
     using delta
     partitioned by (change_log)
@@ -109,18 +114,31 @@
     insert into {{ ledger }}
     select
         {{ alluvium.string_literal(change_log.render()) }} as change_log,
-        _cdc_file_path as file_path,
-        _cdc_file_length as file_length,
-        max(_cdc_file_modified_at) as file_modified_at,
-        _cdc_batch as batch,
-        count_if(_cdc_kind <> 'empty_file') as line_count,
-        count_if(_cdc_kind in ('change', 'truncate')) as change_count,
-        count_if(_cdc_kind = 'rejected') as rejected_count,
-        count_if(_cdc_kind not in ('change', 'truncate', 'rejected', 'empty_file')) as control_count,
-        current_timestamp() as recorded_at
-    from {{ change_log }}
-    where _cdc_batch > {{ after_batch }}
-    group by _cdc_file_path, _cdc_file_length, _cdc_batch
+        file_path,
+        file_length,
+        file_modified_at,
+        batch,
+        line_count,
+        change_count,
+        rejected_count,
+        control_count,
+        current_timestamp() as recorded_at,
+        {{ alluvium.file_offsets() | indent(4) }}
+    from (
+        select
+            _cdc_file_path as file_path,
+            _cdc_file_length as file_length,
+            max(_cdc_file_modified_at) as file_modified_at,
+            _cdc_batch as batch,
+            count_if(_cdc_kind <> 'empty_file') as line_count,
+            count_if(_cdc_kind in ('change', 'truncate')) as change_count,
+            count_if(_cdc_kind = 'rejected') as rejected_count,
+            count_if(_cdc_kind not in ('change', 'truncate', 'rejected', 'empty_file')) as control_count,
+            {{ alluvium.counted_offsets() | indent(8) }}
+        from {{ change_log }}
+        where _cdc_batch > {{ after_batch }}
+        group by _cdc_file_path, _cdc_file_length, _cdc_batch
+    ) as files
 {%- endmacro %}
 
 
@@ -170,9 +188,13 @@
 #}
 {% macro record_applied_files() %}
     {%- if execute and not alluvium.has_no_new_files() -%}
-        {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, alluvium.newest_ledger_batch(this))) -%}
+        {%- set level = alluvium.newest_ledger_batch(this) -%}
+        {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, level)) -%}
         {%- set batch = alluvium.newest_ledger_batch(this) -%}
         {%- do alluvium.remember("newest_batch", this, batch) -%}
         {%- do alluvium.announce_rejected_lines(this, batch) -%}
+        {%- do alluvium.check_offsets(this, level) -%}
+    {%- elif execute -%}
+        {%- do alluvium.check_offsets(this, none) -%}
     {%- endif -%}
 {% endmacro %}

@@ -82,6 +82,7 @@
         {%- endfor -%}
         {%- do properties.update(alluvium.reset_properties(properties)) -%}
         {%- if properties -%}
+            {%- do alluvium.remember("written", this, "true") -%}
             {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
         {%- endif -%}
     {%- endif -%}

@@ -45,11 +45,19 @@
 {% endmacro %}
 
 
-{# A table beside the state's, for as long as its post-hook runs; one that a killed run has left is replaced. #}
+{#
+    A table beside the state's, for as long as its post-hook runs; one that a killed run has left is replaced. Created before it is
+    filled: of a `create table as` that is killed the files stay without a table, and Spark refuses to create one there again.
+#}
 {% macro write_down(name, query) %}
     {%- set table = api.Relation.create(schema=this.schema, identifier=this.identifier ~ "__" ~ name) -%}
+    {%- set columns = [] -%}
+    {%- for column in alluvium.query_rows("describe query\n" ~ query) -%}
+        {%- do columns.append(alluvium.quoted_identifier(column.col_name) ~ " " ~ column.data_type) -%}
+    {%- endfor -%}
     {%- do run_query("drop table if exists " ~ table) -%}
-    {%- do run_query("create table " ~ table ~ " using parquet as\n" ~ query) -%}
+    {%- do run_query("create table " ~ table ~ " (" ~ columns | join(", ") ~ ") using parquet") -%}
+    {%- do run_query("insert into " ~ table ~ "\n" ~ query) -%}
     {{ return(table) }}
 {% endmacro %}
 

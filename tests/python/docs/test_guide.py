@@ -124,8 +124,17 @@ def test_every_column_of_the_state_is_described_and_no_other() -> None:
 
 
 def test_every_column_of_the_ledger_is_described_and_no_other() -> None:
-    real = re.findall(r"^ {8}(\w+) (?:string|bigint|timestamp)", macro_text("create_file_ledger_sql"), re.MULTILINE)
+    definitions = macro_text("create_file_ledger_sql") + macro_text("offset_columns")
+    real = re.findall(r"^ {4,8}(\w+) (?:string|int|bigint|timestamp)\b", definitions, re.MULTILINE)
     described = [word for (names, *_) in rows(TABLES, "Ledger") for word in code_words(names)]
+    assert described == real
+
+
+def test_every_column_of_the_ledger_of_runs_is_described_and_no_other() -> None:
+    real = re.findall(
+        r"^ {8}(\w+) (?:string|bigint|timestamp|map|array|double)\b", macro_text("create_run_ledger_sql"), re.MULTILINE
+    )
+    described = [word for (names, *_) in rows(TABLES, "Ledger of runs") for word in code_words(names)]
     assert described == real
 
 

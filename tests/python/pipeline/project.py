@@ -231,7 +231,7 @@ class Project:
         return Outcome(
             {node.node.name: str(node.status) for node in nodes if getattr(node, "node", None)},
             {node.node.name: str(node.message) for node in nodes if getattr(node, "node", None)},
-            str(result.exception or ""),
+            str(result.exception or ("" if result.success or nodes else "failed")),
             printed.getvalue(),
         )
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -12,6 +13,17 @@ ODD_PATH = r"/landing/country=Côte d'Ivoire/a\b.json"
 STAGED = "show table extended in bronze like '*'"
 LEDGER = "silver.cdc_file_ledger"
 LOG = relation("stg_shop__orders")
+
+
+def listed(create: str) -> list[str]:
+    """The column definitions of a `create table` on one line."""
+    return re.split(r", (?=[a-z_]+ (?:string|bigint|int|timestamp))", create.partition("(")[2].partition(") using")[0])
+
+
+def selected(insert: str) -> list[str]:
+    """The expressions of the outer select list, one each line that ends with a comma or the list."""
+    outer = insert.partition("select")[2].partition("\n    from (")[0]
+    return [line.strip().rstrip(",") for line in outer.strip().splitlines()]
 
 
 def run_of(first: str, last: str, gzip_count: int = 0) -> dict[str, Any]:
@@ -244,10 +256,15 @@ def test_file_ledger(macros: Renderer) -> None:
 
 
 def test_create_file_ledger(macros: Renderer) -> None:
-    macros.answers = {"create": []}
+    macros.answers = {"create": [], "alter table": []}
     ran = macros.does("create_file_ledger")
     assert ran[0] == "create schema if not exists silver"
     assert ran[1].startswith(f"create table if not exists {LEDGER} (")
+    # A ledger of before has no columns for offsets.
+    assert ran[2].startswith(f"alter table {LEDGER} add columns (kafka_topic string, ")
+    assert_parses(ran[2])
+    macros.columns = ["change_log", "missing_inside"]
+    assert macros.does("create_file_ledger") == ran[:2]
     for which, execute in (("compile", True), ("run-operation", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
 
@@ -299,6 +316,9 @@ def test_record_files_sql(macros: Renderer) -> None:
     sql = macros.render("record_files_sql", relation("cdc_file_ledger"), LOG, 4)
     assert "from silver.stg_shop__orders where _cdc_batch > 4 group by" in fold(sql)
     assert_parses(sql)
+    created = fold(macros.render("create_file_ledger_sql", relation("cdc_file_ledger")))
+    # The insert has the columns of the table, in their order.
+    assert [name.split()[-1] for name in selected(sql)] == [name.split()[0] for name in listed(created)]
 
 
 def test_void_entries_sql(macros: Renderer) -> None:
@@ -364,19 +384,23 @@ def test_missing_files_sql(macros: Renderer) -> None:
     assert_parses(sql)
 
 
-def test_record_applied_files(macros: Renderer) -> None:
+def test_record_applied_files() -> None:
+    macros = shop()
     macros.answers = {
         "set alluvium.new_files.": [{"value": "2"}],
         "select max(batch)": [{"batch": 4}],
         "insert into": [],
         "sum(rejected_count)": [{"rejected_count": 0, "line_count": 9}],
+        "'gap' as finding": [],
     }
-    _, _, insert, _, remember, _ = macros.does("record_applied_files")
+    _, _, insert, _, remember, _, findings = macros.does("record_applied_files")
     assert insert.startswith(f"insert into {LEDGER}")
     assert "where _cdc_batch > 4 " in insert
+    assert "count_if(newest_batch > 4)" in findings
     # Not the number that the run had in mind: the append may have found no row.
     assert remember == f"set {macros.render('setting', 'newest_batch', LOG)} = 4"
-    unchanged = Renderer(answers={"set alluvium.new_files.": [{"value": "0"}]})
+    unchanged = shop()
+    unchanged.answers = {"set alluvium.new_files.": [{"value": "0"}]}
     assert len(unchanged.does("record_applied_files")) == 1
     assert macros.warnings == []
     assert Renderer(execute=False).does("record_applied_files") == []

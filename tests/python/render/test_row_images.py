@@ -212,13 +212,14 @@ def test_unless_deleted(macros: Renderer) -> None:
 
 def test_resolve_moved_values() -> None:
     renderer = state()
+    renderer.answers = {"describe query": [], "insert into": []} | renderer.answers
     renderer.answers |= {
         "min(created_position)": [{"created_position": "20.30.1"}],
         "create table": [],
         "drop table": [],
     }
     ran = [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values") if not sql.startswith("set")]
-    assert ran[:4] == ["select", "drop", "create", "select"]
+    assert ran[:6] == ["select", "describe", "drop", "create", "insert", "select"]
     assert (ran.count("merge"), ran.count("create"), ran.count("drop")) == (1, 200, 400), "a chain that never ends"
     renderer.answers["min(created_position)"] = [{"created_position": None}]
     assert [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values")] == ["set", "select"]
@@ -233,22 +234,31 @@ def test_follow_moved_rows_steps_until_nobody_has_moved_on() -> None:
     renderer = state()
     renderer.answers |= {"create table": [], "drop table": [], "merge into": []}
     last = "silver.slv_shop__orders_state__moved_2"
-    renderer.answers = {f"created_position from {last}": [{"created_position": None}]} | renderer.answers
+    renderer.answers = {
+        "describe query": [],
+        "insert into": [],
+        f"created_position from {last}": [{"created_position": None}],
+    } | renderer.answers
     renderer.answers["min(created_position)"] = [{"created_position": "20.30.1"}]
     ran = renderer.does("follow_moved_rows", ODD, "select 1")
-    assert ran[1] == "create table silver.slv_shop__orders_state__moved_0 using parquet as select 1"
-    assert [sql for sql in ran if sql.startswith("create")][-1].startswith(
-        f"create table {last} using parquet as select *"
-    )
+    assert ran[3] == "insert into silver.slv_shop__orders_state__moved_0 select 1"
+    assert [sql for sql in ran if sql.startswith("insert")][-1].startswith(f"insert into {last} select *")
     (merge,) = [sql for sql in ran if sql.startswith("merge")]
     assert "__found_0 union all select * from silver.slv_shop__orders_state__found_1" in merge
 
 
 def test_write_down() -> None:
     renderer = state()
-    renderer.answers |= {"create table": [], "drop table": []}
+    columns = [{"col_name": "a`b", "data_type": "int"}, {"col_name": "c", "data_type": "map<string,string>"}]
+    renderer.answers = {"describe query": columns, "create table": [], "drop table": [], "insert into": []}
     assert renderer.render("write_down", "a", "select 1").render() == "silver.slv_shop__orders_state__a"
-    assert [sql.split(" ")[0] for sql in renderer.queries] == ["drop", "create"]
+    # A table that is there before its rows can be dropped with them, however far a killed run has come.
+    assert renderer.queries == [
+        "describe query select 1",
+        "drop table if exists silver.slv_shop__orders_state__a",
+        "create table silver.slv_shop__orders_state__a (`a``b` int, `c` map<string,string>) using parquet",
+        "insert into silver.slv_shop__orders_state__a select 1",
+    ]
 
 
 def test_resolve_moved_values_sql() -> None:

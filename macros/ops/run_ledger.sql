@@ -1,0 +1,295 @@
+{#
+    What each run did to each change log and state: one row per run and table that moved. Written once at the end of a run
+    (record_run), so a run that is killed leaves no row; the next one counts from what the ledger has, by batch and by table
+    version, and takes over what the killed one had done. The tables are the truth, this is their account.
+#}
+{% macro run_ledger() %}
+    {{ return(api.Relation.create(schema=var("alluvium_ledger_schema", target.schema), identifier="cdc_run_ledger")) }}
+{% endmacro %}
+
+
+{# An on-run-start hook, after create_file_ledger, which makes the schema. #}
+{% macro create_run_ledger() %}
+    {%- if execute and alluvium.is_run() -%}
+        {%- do run_query(alluvium.create_run_ledger_sql(alluvium.run_ledger())) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro create_run_ledger_sql(ledger) -%}
+    create table if not exists {{ ledger }} (
+        run_id string comment 'invocation_id of dbt, without dashes',
+        recorded_at timestamp,
+        table_name string,
+        batch bigint comment 'newest batch of the change log that the table holds',
+        table_version bigint comment 'newest commit of a state',
+        files bigint comment 'files read into a change log',
+        lines bigint,
+        changes bigint,
+        rejected bigint,
+        control bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
+        changes_by_op map<string, bigint>,
+        rejected_by_reason map<string, bigint>,
+        offsets array<struct<kafka_topic: string, kafka_partition: int, first_offset: bigint, last_offset: bigint>>,
+        inserted bigint comment 'rows of a state that were not there, tombstones too',
+        updated bigint comment 'rows of a state that were written anew, deletes too',
+        deleted bigint comment 'of the rows inserted and updated those that are tombstones now',
+        stale bigint comment 'rows that new events named, and that the state had as they are or newer',
+        unresolved bigint comment 'cells of the rows inserted and updated whose value is not known',
+        seconds double comment 'that dbt took for the model'
+    )
+    using delta
+{%- endmacro %}
+
+
+{#
+    The on-run-end hook: `{{ alluvium.record_run(results) }}`. One insert a run, none where nothing is new; the
+    figures are counted in the rows of the new batches and taken from Delta's own commits.
+#}
+{% macro record_run(results) %}
+    {%- if execute and alluvium.is_run() and not flags.EMPTY -%}
+        {%- set tables = alluvium.tables_to_record(results) -%}
+        {%- if tables -%}
+            {%- do run_query(alluvium.record_tables_sql(tables)) -%}
+            {%- do alluvium.show_run() -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The change logs and states of a run that have moved since the ledger's newest row of them. #}
+{% macro tables_to_record(results) %}
+    {%- set candidates = [] -%}
+    {%- for result in results if result.node.unique_id in graph.nodes -%}
+        {%- set node = graph.nodes[result.node.unique_id] -%}
+        {%- set table = alluvium.table_of_run(node, result) if node.resource_type == "model" else none -%}
+        {%- do candidates.append(table) if table -%}
+    {%- endfor -%}
+    {%- set recorded = alluvium.recorded_tables() if candidates else {} -%}
+    {%- set moved = [] -%}
+    {%- for table in candidates -%}
+        {%- do table.update(recorded.get(table.relation.render(), {"after": 0, "after_version": -1})) -%}
+        {%- do moved.append(table) if table.until > table.after or table.is_written -%}
+    {%- endfor -%}
+    {{ return(moved) }}
+{% endmacro %}
+
+
+{#
+    What a model's statements have left of this run: a change log knows its newest batch, a state, once it has
+    succeeded, the batch that it has applied. None for any other model and for one that was skipped.
+#}
+{% macro table_of_run(node, result) %}
+    {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+    {%- set table = {"relation": relation, "seconds": result.execution_time, "is_written": false} -%}
+    {%- if "record_applied_files" in alluvium.post_hooks_of(node) -%}
+        {%- set until = alluvium.remembered("newest_batch", relation) -%}
+        {%- do table.update({"role": "change_log"}) -%}
+    {%- elif alluvium.is_state(node) and result.status == "success" -%}
+        {%- set log = graph.nodes[node.depends_on.nodes | first] -%}
+        {%- set until = alluvium.remembered("pending_batch." ~ log.alias, relation) -%}
+        {%- do table.update({"role": "state", "is_written": alluvium.remembered("written", relation) is not none}) -%}
+    {%- endif -%}
+    {%- do table.update({"until": until | int}) if until is defined and until is not none -%}
+    {{ return(table if "until" in table else none) }}
+{% endmacro %}
+
+
+{% macro post_hooks_of(node) %}
+    {{ return((node.config["post-hook"] or []) | map(attribute="sql") | join(" ")) }}
+{% endmacro %}
+
+
+{% macro recorded_tables() %}
+    {%- set recorded = {} -%}
+    {%- for row in alluvium.query_rows(alluvium.recorded_tables_sql(alluvium.run_ledger())) -%}
+        {%- do recorded.update({row.table_name: {"after": row.batch | int, "after_version": row.table_version | int}}) -%}
+    {%- endfor -%}
+    {{ return(recorded) }}
+{% endmacro %}
+
+
+{# A log that was made anew begins below; then the newest row counts, not the greatest number. #}
+{% macro recorded_tables_sql(ledger) -%}
+    select
+        table_name,
+        max_by(batch, recorded_at) as batch,
+        coalesce(max_by(table_version, recorded_at), -1) as table_version
+    from {{ ledger }}
+    group by table_name
+{%- endmacro %}
+
+
+{% macro record_tables_sql(tables) -%}
+    insert into {{ alluvium.run_ledger() }}
+    {%- for table in tables %}
+    {{ alluvium.change_log_record_sql(table) if table.role == "change_log" else alluvium.state_record_sql(table, alluvium.commit_figures(table)) }}
+    {%- if not loop.last %}
+    union all
+    {%- endif %}
+    {%- endfor %}
+{%- endmacro %}
+
+
+{% macro change_log_record_sql(table) -%}
+    select
+        '{{ alluvium.run_id() }}' as run_id,
+        current_timestamp() as recorded_at,
+        {{ alluvium.string_literal(table.relation.render()) }} as table_name,
+        {{ table.until }} as batch,
+        null as table_version,
+        count(file_path) as files,
+        sum(line_count) as lines,
+        sum(change_count) as changes,
+        sum(rejected_count) as rejected,
+        sum(control_count) as control,
+        (
+            {{ alluvium.counted_by_sql(table, "_cdc_op", "_cdc_kind in ('change', 'truncate')") | indent(8) }}
+        ) as changes_by_op,
+        (
+            {{ alluvium.counted_by_sql(table, "_cdc_reject_reason", "_cdc_reject_reason is not null") | indent(8) }}
+        ) as rejected_by_reason,
+        (
+            {{ alluvium.offsets_read_sql(table) | indent(8) }}
+        ) as offsets,
+        null as inserted,
+        null as updated,
+        null as deleted,
+        null as stale,
+        null as unresolved,
+        {{ table.seconds }} as seconds
+    from {{ alluvium.file_ledger() }}
+    where
+        {{ alluvium.is_entry_of(table.relation) }}
+        and batch > {{ table.after }}
+        and batch <= {{ table.until }}
+{%- endmacro %}
+
+
+{% macro counted_by_sql(table, column, condition) -%}
+    select map_from_entries(collect_list(struct(counted_by, row_count)))
+    from (
+        select
+            {{ column }} as counted_by,
+            count(*) as row_count
+        from {{ table.relation }}
+        where
+            _cdc_batch > {{ table.after }}
+            and _cdc_batch <= {{ table.until }}
+            and {{ condition }}
+        group by {{ column }}
+    ) as counted
+{%- endmacro %}
+
+
+{% macro offsets_read_sql(table) -%}
+    select sort_array(collect_list(struct(kafka_topic, kafka_partition, first_offset, last_offset)))
+    from (
+        select
+            kafka_topic,
+            kafka_partition,
+            min(first_offset) as first_offset,
+            max(last_offset) as last_offset
+        from {{ alluvium.file_ledger() }}
+        where
+            {{ alluvium.is_entry_of(table.relation) }}
+            and batch > {{ table.after }}
+            and batch <= {{ table.until }}
+            and first_offset is not null
+        group by kafka_topic, kafka_partition
+    ) as spans
+{%- endmacro %}
+
+
+{% macro state_record_sql(table, commits) -%}
+    select
+        '{{ alluvium.run_id() }}' as run_id,
+        current_timestamp() as recorded_at,
+        {{ alluvium.string_literal(table.relation.render()) }} as table_name,
+        {{ table.until }} as batch,
+        {{ commits.version }} as table_version,
+        null as files,
+        null as lines,
+        null as changes,
+        null as rejected,
+        null as control,
+        null as changes_by_op,
+        null as rejected_by_reason,
+        null as offsets,
+        {{ commits.inserted }} as inserted,
+        {{ commits.updated }} as updated,
+        count_if(_is_deleted) as deleted,
+        {{ commits.stale }} as stale,
+        coalesce(sum(if(_is_deleted or _cdc_unresolved_columns is null, 0, size(_cdc_unresolved_columns))), 0) as unresolved,
+        {{ table.seconds }} as seconds
+    from {{ table.relation }}
+    where
+        _cdc_batch > {{ 0 if commits.is_whole else table.after }}
+        and _cdc_batch <= {{ table.until }}
+{%- endmacro %}
+
+
+{#
+    Rows written by the commits of a state that no row of the ledger counts yet, out of Delta's history. A row that a
+    merge has read and not written is stale; those that a reset closes have no source row.
+#}
+{% macro commit_figures(table) %}
+    {%- set figures = {"version": 0, "inserted": 0, "updated": 0, "stale": 0, "is_whole": false} -%}
+    {%- for commit in alluvium.query_rows("describe history " ~ table.relation ~ " limit 100") -%}
+        {%- set version = commit.version | int -%}
+        {%- set before = [figures.version, version] | max -%}
+        {%- do figures.update({"version": before}) -%}
+        {%- set metrics = fromjson(commit.operationMetrics or "{}") -%}
+        {%- if (version > table.after_version or before < table.after_version) and not figures.is_whole -%}
+            {%- do figures.update(alluvium.added_figures(figures, commit.operation, metrics)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(figures) }}
+{% endmacro %}
+
+
+{% macro added_figures(figures, operation, metrics) %}
+    {%- if operation == "MERGE" -%}
+        {%- set inserted = metrics.numTargetRowsInserted | int -%}
+        {%- set by_source = metrics.numTargetRowsMatchedUpdated | int -%}
+        {{ return({
+            "inserted": figures.inserted + inserted,
+            "updated": figures.updated + (metrics.numTargetRowsUpdated | int),
+            "stale": figures.stale + [(metrics.numSourceRows | int) - inserted - by_source, 0] | max,
+        }) }}
+    {%- elif "AS SELECT" in operation -%}
+        {{ return({"inserted": figures.inserted + (metrics.numOutputRows | int), "is_whole": true}) }}
+    {%- endif -%}
+    {{ return({}) }}
+{% endmacro %}
+
+
+{# On the terminal, a line for each table. #}
+{% macro show_run() %}
+    {%- set headings = ["lines", "changes", "rejected", "inserted", "updated", "deleted", "stale", "unresolved", "seconds"] -%}
+    {%- do log(alluvium.run_line(["table"] + headings), info=true) -%}
+    {%- for row in alluvium.query_rows(alluvium.run_rows_sql(alluvium.run_ledger())) -%}
+        {%- set figures = [row.table_name] -%}
+        {%- for heading in headings -%}
+            {%- do figures.append("" if row[heading] is none else "%.1f" % row[heading] if heading == "seconds" else row[heading] | int) -%}
+        {%- endfor -%}
+        {%- do log(alluvium.run_line(figures), info=true) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro run_rows_sql(ledger) -%}
+    select *
+    from {{ ledger }}
+    where run_id = '{{ alluvium.run_id() }}'
+    order by table_name
+{%- endmacro %}
+
+
+{% macro run_line(cells) %}
+    {%- set padded = ["%-44s" % cells[0]] -%}
+    {%- for cell in cells[1:] -%}
+        {%- do padded.append("%10s" % cell) -%}
+    {%- endfor -%}
+    {{ return(padded | join(" ")) }}
+{% endmacro %}

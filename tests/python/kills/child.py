@@ -1,0 +1,125 @@
+"""One process of the kill suite: finishes what a killed one left, then builds once more until it kills itself.
+
+Started by :mod:`kills.test_kills` as the leader of a session of its own, so that SIGKILL ends its JVM with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.spark.session import Cursor
+from dbt.cli.main import dbtRunner
+
+# Statements that change what outlives the session; a run that is killed before any other one is the run that was killed
+# before the next of these.
+WRITES = re.compile(
+    r"\s*(/\*.*?\*/\s*)?(insert|merge|update|delete|alter|drop|create(?! or replace temporary))\b", re.I | re.S
+)
+
+
+def die() -> None:
+    """End this process and its JVM at once."""
+    os.killpg(os.getpgid(0), signal.SIGKILL)
+
+
+class Killer:
+    """Kills the process at the n-th statement that writes.
+
+    Attributes:
+        at: which one, from 1; 0 kills at none.
+        during: False kills before the statement runs; True once it has put a file into the warehouse, or after it.
+        warehouse: folder of the tables.
+        journal: file that the text of each such statement is written to before it runs.
+        count: statements so far.
+    """
+
+    def __init__(self, at: int, during: bool, warehouse: Path, journal: Path) -> None:
+        self.at = at
+        self.during = during
+        self.warehouse = warehouse
+        self.journal = journal
+        self.count = 0
+
+    def files(self) -> set[Path]:
+        """Files of the tables."""
+        return {path for path in self.warehouse.rglob("*") if path.is_file()}
+
+    def watch(self, before: set[Path]) -> None:
+        """Kill as soon as a file is there that was not."""
+        while not self.files() - before:
+            time.sleep(0.002)
+        die()
+
+    def install(self) -> None:
+        """Wrap the method of dbt-spark that every statement goes through."""
+        original = Cursor.execute
+
+        def execute(cursor: Cursor, sql: str, *parameters: Any) -> None:
+            chosen = False
+            if WRITES.match(sql):
+                self.count += 1
+                chosen = self.count == self.at
+                with self.journal.open("a", encoding="utf-8") as journal:
+                    journal.write(
+                        json.dumps(re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", sql, flags=re.S)).strip()) + "\n"
+                    )
+            if chosen and not self.during:
+                die()
+            if chosen:
+                threading.Thread(target=self.watch, args=[self.files()], daemon=True).start()
+            original(cursor, sql, *parameters)
+            if chosen:
+                die()
+
+        Cursor.execute = execute  # type: ignore[assignment, method-assign]
+
+
+def build(project: Path) -> None:
+    """`dbt build`; every node has to pass."""
+    arguments = ["--project-dir", str(project), "--profiles-dir", str(project), "--quiet"]
+    result = dbtRunner().invoke(["build", *arguments])
+    if not result.success:
+        nodes = getattr(result.result, "results", None) or []
+        raise SystemExit(f"{result.exception} {[str(node.message) for node in nodes if node.message]}"[:3000])
+
+
+def dump(target: Path, tables: list[str]) -> None:
+    """Write the rows of the tables, as JSON texts, sorted."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    assert spark is not None
+    left = {row.tableName for row in spark.sql("show tables in silver").collect() if not row.isTemporary}
+    rows = {table: sorted(spark.table(table).toJSON().collect()) for table in tables}
+    target.write_text(json.dumps({"rows": rows, "silver": sorted(left)}), encoding="utf-8")
+
+
+def main(plan: dict[str, Any]) -> None:
+    """Do what the plan says.
+
+    Args:
+        plan: ``project``, ``warehouse``, ``landing``, ``tables``, ``dump`` (path) and ``steps``: each a dict with
+            ``land`` (folder to copy into the landing folder, or None), and ``at``, ``during``, ``journal`` of its kill;
+            a step with ``at`` 0 is built to its end and its tables are dumped to ``dump``.
+    """
+    for step in plan["steps"]:
+        if step["land"]:
+            shutil.copytree(step["land"], plan["landing"], dirs_exist_ok=True)
+        if step["at"]:
+            Killer(step["at"], step["during"], Path(plan["warehouse"]), Path(step["journal"])).install()
+        build(Path(plan["project"]))
+        if not step["at"]:
+            dump(Path(plan["dump"]), plan["tables"])
+
+
+if __name__ == "__main__":
+    main(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))

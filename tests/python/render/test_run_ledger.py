@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from .feeds import shop
+from .harness import Renderer, assert_parses, fold, relation
+
+LEDGER = "silver.cdc_run_ledger"
+LOG, STATE = relation("stg_shop__orders"), relation("slv_shop__orders_state")
+MERGE = {
+    "version": 7,
+    "operation": "MERGE",
+    "operationMetrics": json.dumps(
+        {
+            "numTargetRowsInserted": "1",
+            "numTargetRowsUpdated": "4",
+            "numTargetRowsMatchedUpdated": "3",
+            "numSourceRows": "6",
+        }
+    ),
+}
+
+
+def result(unique_id: str, status: str = "success") -> SimpleNamespace:
+    """dbt's result of one model."""
+    return SimpleNamespace(node=SimpleNamespace(unique_id=unique_id), status=status, execution_time=1.5)
+
+
+def run(**answers: Any) -> Renderer:
+    """The shop after a run that has appended batch 3 and merged it, and whose ledger has batch 2."""
+    renderer = shop()
+    for name, config in {
+        "model.stg": {"post-hook": [{"sql": "{{ alluvium.record_applied_files() }}"}], "meta": {}},
+        "model.state": {"post-hook": [], "meta": {"cdc": {"merge_guard": "_cdc_position"}}},
+        "model.slv": {"post-hook": [], "meta": {}},
+    }.items():
+        renderer.nodes[name]["config"] = config
+    renderer.answers = {
+        "set " + renderer.render("setting", "newest_batch", LOG): [{"value": "3"}],
+        "set " + renderer.render("setting", "pending_batch.stg_shop__orders", STATE): [{"value": "3"}],
+        "select table_name, max_by(batch": [
+            {"table_name": LOG.render(), "batch": 2, "table_version": -1},
+            {"table_name": STATE.render(), "batch": 2, "table_version": 5},
+        ],
+        "describe history": [MERGE],
+        "insert into": [],
+        "select * from " + LEDGER: [],
+    } | answers
+    return renderer
+
+
+def table(role: str, **changes: Any) -> dict[str, Any]:
+    """A table as tables_to_record gives it."""
+    of = LOG if role == "change_log" else STATE
+    made = {
+        "relation": of,
+        "role": role,
+        "until": 3,
+        "after": 2,
+        "after_version": 5,
+        "seconds": 1.5,
+        "is_written": False,
+    }
+    return made | changes
+
+
+ALL = [result("model.stg"), result("model.state"), result("model.slv"), result("test.x")]
+
+
+def test_run_ledger(macros: Renderer) -> None:
+    assert macros.render("run_ledger").render() == LEDGER
+
+
+def test_create_run_ledger(macros: Renderer) -> None:
+    macros.answers = {"create": []}
+    (ran,) = macros.does("create_run_ledger")
+    assert ran.startswith(f"create table if not exists {LEDGER} (")
+    assert_parses(macros.render("create_run_ledger_sql", relation("cdc_run_ledger")))
+    for which, execute in (("test", True), ("compile", True), ("run", False)):
+        assert Renderer(which=which, execute=execute).does("create_run_ledger") == []
+
+
+def test_record_run_writes_one_insert_and_shows_it() -> None:
+    renderer = run()
+    ran = renderer.does("record_run", ALL)
+    (insert,) = [sql for sql in ran if sql.startswith("insert")]
+    assert insert.count("union all") == 1
+    assert "'silver.stg_shop__orders' as table_name, 3 as batch" in insert
+    assert renderer.messages[0].split() == [
+        "table",
+        "lines",
+        "changes",
+        "rejected",
+        "inserted",
+        "updated",
+        "deleted",
+        "stale",
+        "unresolved",
+        "seconds",
+    ]
+
+
+def test_record_run_writes_nothing_where_nothing_is_new() -> None:
+    renderer = run()
+    renderer.answers["select table_name, max_by(batch"] = [
+        {"table_name": name, "batch": 3, "table_version": 7} for name in (LOG.render(), STATE.render())
+    ]
+    assert [sql for sql in renderer.does("record_run", ALL) if not sql.startswith(("set ", "select table_name"))] == []
+
+
+def test_record_run_is_for_runs() -> None:
+    for changes in ({"which": "test"}, {"execute": False}, {"empty": True}):
+        renderer = Renderer(**changes)
+        assert renderer.does("record_run", ALL) == []
+
+
+def test_tables_to_record() -> None:
+    tables = run().render("tables_to_record", ALL)
+    assert [(entry["role"], entry["after"], entry["until"], entry["after_version"]) for entry in tables] == [
+        ("change_log", 2, 3, -1),
+        ("state", 2, 3, 5),
+    ]
+    # A state whose model failed has not applied what it was about to.
+    tables = run().render("tables_to_record", [result("model.stg", "error"), result("model.state", "error")])
+    assert [entry["role"] for entry in tables] == ["change_log"]
+
+
+def test_tables_to_record_has_a_state_that_a_reset_of_another_table_has_changed() -> None:
+    renderer = run()
+    renderer.answers["select table_name, max_by(batch"] = [
+        {"table_name": name, "batch": 3, "table_version": 7} for name in (LOG.render(), STATE.render())
+    ]
+    assert renderer.render("tables_to_record", ALL) == []
+    renderer.answers = {"set " + renderer.render("setting", "written", STATE): [{"value": "true"}]} | renderer.answers
+    assert [entry["role"] for entry in renderer.render("tables_to_record", ALL)] == ["state"]
+
+
+def test_table_of_run() -> None:
+    renderer = run()
+    node = renderer.nodes["model.stg"]
+    found = renderer.render("table_of_run", node, result("model.stg"))
+    assert (found["role"], found["until"], found["seconds"]) == ("change_log", 3, 1.5)
+    assert renderer.render("table_of_run", renderer.nodes["model.slv"], result("model.slv")) is None
+    skipped = run()
+    skipped.answers = {}
+    assert skipped.render("table_of_run", node, result("model.stg", "skipped")) is None
+
+
+def test_post_hooks_of() -> None:
+    assert run().render("post_hooks_of", {"config": {"post-hook": [{"sql": "a"}, {"sql": "b"}]}}) == "a b"
+    assert run().render("post_hooks_of", {"config": {}}) == ""
+
+
+def test_recorded_tables() -> None:
+    assert run().render("recorded_tables")[STATE.render()] == {"after": 2, "after_version": 5}
+    assert_parses(run().render("recorded_tables_sql", relation("cdc_run_ledger")))
+
+
+def test_record_tables_sql() -> None:
+    sql = run().render("record_tables_sql", [table("change_log"), table("state")])
+    assert_parses(sql)
+    created = fold(run().render("create_run_ledger_sql", relation("cdc_run_ledger")))
+    for part in (
+        run().render("change_log_record_sql", table("change_log")),
+        run().render("state_record_sql", table("state"), {"version": 7, "inserted": 1, "updated": 4, "stale": 2}),
+    ):
+        # Positions count in an insert.
+        order = [created.replace("(", " ").index(f" {name} ") for name in names_of(part)]
+        assert len(order) == 19
+        assert order == sorted(order)
+
+
+def names_of(select: str) -> list[str]:
+    """Names of the columns of a record, which are indented by 8."""
+    lines = [line for line in select.splitlines() if line.startswith("        ") and line[8] not in " "]
+    return [line.rstrip(",").rpartition(" as ")[2] for line in lines if " as " in line]
+
+
+def test_counted_by_sql() -> None:
+    sql = run().render("counted_by_sql", table("change_log"), "_cdc_op", "_cdc_kind = 'change'")
+    assert "_cdc_batch > 2 and _cdc_batch <= 3 and _cdc_kind = 'change' group by _cdc_op" in fold(sql)
+    assert_parses(sql)
+
+
+def test_offsets_read_sql() -> None:
+    assert_parses(run().render("offsets_read_sql", table("change_log")))
+
+
+@pytest.mark.parametrize(("is_whole", "after"), [(True, 0), (False, 2)])
+def test_state_record_sql_counts_a_state_whole_that_was_built_anew(is_whole: bool, after: int) -> None:
+    commits = {"version": 7, "inserted": 1, "updated": 4, "stale": 2, "is_whole": is_whole}
+    assert f"_cdc_batch > {after} and _cdc_batch <= 3" in run().sql("state_record_sql", table("state"), commits)
+
+
+def test_commit_figures() -> None:
+    renderer = run()
+    older = MERGE | {"version": 5}
+    renderer.answers["describe history"] = [
+        {"version": 8, "operation": "SET TBLPROPERTIES", "operationMetrics": "{}"},
+        MERGE,
+        MERGE | {"version": 6},
+        older,
+    ]
+    figures = renderer.render("commit_figures", table("state"))
+    assert figures == {"version": 8, "inserted": 2, "updated": 8, "stale": 4, "is_whole": False}
+    # A table that was dropped and made anew counts its commits from 0.
+    renderer.answers["describe history"] = [
+        MERGE | {"version": 1},
+        {"version": 0, "operation": "CREATE TABLE AS SELECT", "operationMetrics": '{"numOutputRows": "9"}'},
+    ]
+    figures = renderer.render("commit_figures", table("state"))
+    assert (figures["version"], figures["inserted"], figures["is_whole"]) == (1, 10, True)
+
+
+def test_added_figures() -> None:
+    before = {"version": 7, "inserted": 0, "updated": 0, "stale": 0, "is_whole": False}
+    renderer, metrics = run(), {"numOutputRows": "9"}
+    assert renderer.render("added_figures", before, "OPTIMIZE", {}) == {}
+    replaced = renderer.render("added_figures", before, "CREATE OR REPLACE TABLE AS SELECT", metrics)
+    assert replaced == {"inserted": 9, "is_whole": True}
+
+
+def test_show_run(macros: Renderer) -> None:
+    row = dict.fromkeys(("lines", "changes", "rejected", "inserted", "updated", "deleted", "stale", "unresolved"), None)
+    macros.answers = {"select * from": [row | {"table_name": "silver.a", "lines": 12, "seconds": 0.25}]}
+    macros.does("show_run")
+    assert macros.messages[1].split() == ["silver.a", "12", "0.2"]
+    assert len(macros.messages[0]) == len(macros.messages[1])
+
+
+def test_run_rows_sql(macros: Renderer) -> None:
+    assert_parses(macros.render("run_rows_sql", relation("cdc_run_ledger")))
+
+
+def test_run_line(macros: Renderer) -> None:
+    assert macros.render("run_line", ["a", 1]) == "a" + " " * 43 + " " * 10 + "1"
