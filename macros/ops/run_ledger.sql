@@ -120,94 +120,152 @@
 {%- endmacro %}
 
 
+{# Each relation is read once for all tables: a query for each table and figure took ten times as long to plan. #}
 {% macro record_tables_sql(tables) -%}
+    {%- set logs = tables | selectattr("role", "equalto", "change_log") | list -%}
+    {%- set states = tables | selectattr("role", "equalto", "state") | list -%}
     insert into {{ alluvium.run_ledger() }}
-    {%- for table in tables %}
-    {{ alluvium.change_log_record_sql(table) if table.role == "change_log" else alluvium.state_record_sql(table, alluvium.commit_figures(table)) }}
-    {%- if not loop.last %}
+    {%- if logs %}
+    {{ alluvium.change_log_records_sql(logs) }}
+    {%- endif %}
+    {%- if logs and states %}
     union all
     {%- endif %}
-    {%- endfor %}
+    {%- if states %}
+    {{ alluvium.state_records_sql(states) }}
+    {%- endif %}
 {%- endmacro %}
 
 
-{% macro change_log_record_sql(table) -%}
+{% macro change_log_records_sql(logs) -%}
     select
         '{{ alluvium.run_id() }}' as run_id,
         current_timestamp() as recorded_at,
-        {{ alluvium.string_literal(table.relation.render()) }} as table_name,
-        {{ table.until }} as batch,
+        moved.table_name,
+        moved.batch,
         null as table_version,
-        count(file_path) as files,
-        sum(line_count) as lines,
-        sum(change_count) as changes,
-        sum(rejected_count) as rejected,
-        sum(control_count) as control,
-        (
-            {{ alluvium.counted_by_sql(table, "_cdc_op", "_cdc_kind in ('change', 'truncate')") | indent(8) }}
-        ) as changes_by_op,
-        (
-            {{ alluvium.counted_by_sql(table, "_cdc_reject_reason", "_cdc_reject_reason is not null") | indent(8) }}
-        ) as rejected_by_reason,
-        (
-            {{ alluvium.offsets_read_sql(table) | indent(8) }}
-        ) as offsets,
+        read.files,
+        read.lines,
+        read.changes,
+        read.rejected,
+        read.control,
+        counted.changes_by_op,
+        counted.rejected_by_reason,
+        spans.offsets,
         null as inserted,
         null as updated,
         null as deleted,
         null as stale,
         null as unresolved,
-        {{ table.seconds }} as seconds
+        moved.seconds
+    from (
+        values
+        {%- for table in logs %}
+        ({{ alluvium.string_literal(table.relation.render()) }}, {{ table.until }}, cast({{ table.seconds }} as double)){{ "," if not loop.last }}
+        {%- endfor %}
+    ) as moved (table_name, batch, seconds)
+    left join (
+        {{ alluvium.files_read_sql(logs) | indent(4) }}
+    ) as read on moved.table_name = read.table_name
+    left join (
+        {{ alluvium.events_read_sql(logs) | indent(4) }}
+    ) as counted on moved.table_name = counted.table_name
+    left join (
+        {{ alluvium.offsets_read_sql(logs) | indent(4) }}
+    ) as spans on moved.table_name = spans.table_name
+{%- endmacro %}
+
+
+{# The entries of the ledger of files for the new batches of the logs. #}
+{% macro is_entry_of_new_batches(logs) -%}
+    (
+            {%- for table in logs %}
+            {{ alluvium.is_entry_of(table.relation) }} and {{ alluvium.is_of_new_batch(table, "batch") }}
+            {%- if not loop.last %} or{% endif %}
+            {%- endfor %}
+        )
+{%- endmacro %}
+
+
+{% macro is_of_new_batch(table, column) %}
+    {{ return(column ~ " > " ~ table.after ~ " and " ~ column ~ " <= " ~ table.until) }}
+{% endmacro %}
+
+
+{% macro files_read_sql(logs) -%}
+    select
+        change_log as table_name,
+        count(file_path) as files,
+        sum(line_count) as lines,
+        sum(change_count) as changes,
+        sum(rejected_count) as rejected,
+        sum(control_count) as control
     from {{ alluvium.file_ledger() }}
     where
-        {{ alluvium.is_entry_of(table.relation) }}
-        and batch > {{ table.after }}
-        and batch <= {{ table.until }}
+        {{ alluvium.is_entry_of_new_batches(logs) }}
+    group by change_log
 {%- endmacro %}
 
 
-{% macro counted_by_sql(table, column, condition) -%}
-    select map_from_entries(collect_list(struct(counted_by, row_count)))
+{% macro offsets_read_sql(logs) -%}
+    select
+        table_name,
+        sort_array(collect_list(struct(kafka_topic, kafka_partition, first_offset, last_offset))) as offsets
     from (
         select
-            {{ column }} as counted_by,
-            count(*) as row_count
-        from {{ table.relation }}
-        where
-            _cdc_batch > {{ table.after }}
-            and _cdc_batch <= {{ table.until }}
-            and {{ condition }}
-        group by {{ column }}
-    ) as counted
-{%- endmacro %}
-
-
-{% macro offsets_read_sql(table) -%}
-    select sort_array(collect_list(struct(kafka_topic, kafka_partition, first_offset, last_offset)))
-    from (
-        select
+            change_log as table_name,
             kafka_topic,
             kafka_partition,
             min(first_offset) as first_offset,
             max(last_offset) as last_offset
         from {{ alluvium.file_ledger() }}
         where
-            {{ alluvium.is_entry_of(table.relation) }}
-            and batch > {{ table.after }}
-            and batch <= {{ table.until }}
-            and first_offset is not null
-        group by kafka_topic, kafka_partition
-    ) as spans
+            first_offset is not null
+            and {{ alluvium.is_entry_of_new_batches(logs) | indent(4) }}
+        group by change_log, kafka_topic, kafka_partition
+    ) as partitions
+    group by table_name
 {%- endmacro %}
 
 
-{% macro state_record_sql(table, commits) -%}
+{# A row has an operation that counts, or a reason, or neither. #}
+{% macro events_read_sql(logs) -%}
+    select
+        table_name,
+        map_from_entries(collect_list(if(op is null, null, struct(op, row_count)))) as changes_by_op,
+        map_from_entries(collect_list(if(reason is null, null, struct(reason, row_count)))) as rejected_by_reason
+    from (
+        select
+            table_name,
+            op,
+            reason,
+            count(*) as row_count
+        from (
+            {%- for table in logs %}
+            select
+                {{ alluvium.string_literal(table.relation.render()) }} as table_name,
+                if(_cdc_kind in ('change', 'truncate'), _cdc_op, null) as op,
+                _cdc_reject_reason as reason
+            from {{ table.relation }}
+            where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
+            {%- if not loop.last %}
+            union all
+            {%- endif %}
+            {%- endfor %}
+        ) as events
+        group by table_name, op, reason
+    ) as counts
+    group by table_name
+{%- endmacro %}
+
+
+{% macro state_records_sql(states) -%}
     select
         '{{ alluvium.run_id() }}' as run_id,
         current_timestamp() as recorded_at,
-        {{ alluvium.string_literal(table.relation.render()) }} as table_name,
-        {{ table.until }} as batch,
-        {{ commits.version }} as table_version,
+        moved.table_name,
+        moved.batch,
+        moved.table_version,
         null as files,
         null as lines,
         null as changes,
@@ -216,16 +274,45 @@
         null as changes_by_op,
         null as rejected_by_reason,
         null as offsets,
-        {{ commits.inserted }} as inserted,
-        {{ commits.updated }} as updated,
+        moved.inserted,
+        moved.updated,
+        coalesce(written.deleted, 0) as deleted,
+        moved.stale,
+        coalesce(written.unresolved, 0) as unresolved,
+        moved.seconds
+    from (
+        values
+        {%- for table in states %}
+        {%- set commits = alluvium.commit_figures(table) %}
+        {%- do table.update({"after": 0}) if commits.is_whole %}
+        ({{ alluvium.string_literal(table.relation.render()) }}, {{ table.until }}, {{ commits.version }}, {{ commits.inserted }}, {{ commits.updated }}, {{ commits.stale }}, cast({{ table.seconds }} as double)){{ "," if not loop.last }}
+        {%- endfor %}
+    ) as moved (table_name, batch, table_version, inserted, updated, stale, seconds)
+    left join (
+        {{ alluvium.rows_written_sql(states) | indent(4) }}
+    ) as written on moved.table_name = written.table_name
+{%- endmacro %}
+
+
+{% macro rows_written_sql(states) -%}
+    select
+        table_name,
         count_if(_is_deleted) as deleted,
-        {{ commits.stale }} as stale,
-        coalesce(sum(if(_is_deleted or _cdc_unresolved_columns is null, 0, size(_cdc_unresolved_columns))), 0) as unresolved,
-        {{ table.seconds }} as seconds
-    from {{ table.relation }}
-    where
-        _cdc_batch > {{ 0 if commits.is_whole else table.after }}
-        and _cdc_batch <= {{ table.until }}
+        sum(unresolved) as unresolved
+    from (
+        {%- for table in states %}
+        select
+            {{ alluvium.string_literal(table.relation.render()) }} as table_name,
+            _is_deleted,
+            if(_is_deleted or _cdc_unresolved_columns is null, 0, size(_cdc_unresolved_columns)) as unresolved
+        from {{ table.relation }}
+        where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
+        {%- if not loop.last %}
+        union all
+        {%- endif %}
+        {%- endfor %}
+    ) as rows_of_new_batches
+    group by table_name
 {%- endmacro %}
 
 

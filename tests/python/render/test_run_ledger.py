@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ from .harness import Renderer, assert_parses, fold, relation
 
 LEDGER = "silver.cdc_run_ledger"
 LOG, STATE = relation("stg_shop__orders"), relation("slv_shop__orders_state")
-MERGE = {
+MERGE: dict[str, Any] = {
     "version": 7,
     "operation": "MERGE",
     "operationMetrics": json.dumps(
@@ -89,7 +90,8 @@ def test_record_run_writes_one_insert_and_shows_it() -> None:
     ran = renderer.does("record_run", ALL)
     (insert,) = [sql for sql in ran if sql.startswith("insert")]
     assert insert.count("union all") == 1
-    assert "'silver.stg_shop__orders' as table_name, 3 as batch" in insert
+    assert "values ('silver.stg_shop__orders', 3, cast(1.5 as double))) as moved" in insert
+    assert "values ('silver.slv_shop__orders_state', 3, 7, 1, 4, 2, cast(1.5 as double))) as moved" in insert
     assert renderer.messages[0].split() == [
         "table",
         "lines",
@@ -161,39 +163,50 @@ def test_recorded_tables() -> None:
 
 
 def test_record_tables_sql() -> None:
-    sql = run().render("record_tables_sql", [table("change_log"), table("state")])
-    assert_parses(sql)
-    created = fold(run().render("create_run_ledger_sql", relation("cdc_run_ledger")))
-    for part in (
-        run().render("change_log_record_sql", table("change_log")),
-        run().render("state_record_sql", table("state"), {"version": 7, "inserted": 1, "updated": 4, "stale": 2}),
-    ):
+    both = [table("change_log"), table("state"), table("change_log", relation=relation("stg_shop__carts"))]
+    sql = run().render("record_tables_sql", both)
+    assert sql.count("from silver.cdc_file_ledger") == 2
+    for made in (sql, run().render("record_tables_sql", both[:1]), run().render("record_tables_sql", both[1:2])):
+        assert_parses(made)
+    created = fold(run().render("create_run_ledger_sql", relation("cdc_run_ledger"))).replace("(", " ")
+    for part in (run().render("change_log_records_sql", both[:1]), run().render("state_records_sql", both[1:2])):
         # Positions count in an insert.
-        order = [created.replace("(", " ").index(f" {name} ") for name in names_of(part)]
+        order = [created.index(f" {name} ") for name in names_of(part)]
         assert len(order) == 19
         assert order == sorted(order)
 
 
 def names_of(select: str) -> list[str]:
-    """Names of the columns of a record, which are indented by 8."""
-    lines = [line for line in select.splitlines() if line.startswith("        ") and line[8] not in " "]
-    return [line.rstrip(",").rpartition(" as ")[2] for line in lines if " as " in line]
+    """Names of the columns of the outer select list."""
+    lines = select.partition("select\n")[2].partition("\n    from (")[0].splitlines()
+    return [re.split(r" as |\.", line.strip().rstrip(","))[-1] for line in lines]
 
 
-def test_counted_by_sql() -> None:
-    sql = run().render("counted_by_sql", table("change_log"), "_cdc_op", "_cdc_kind = 'change'")
-    assert "_cdc_batch > 2 and _cdc_batch <= 3 and _cdc_kind = 'change' group by _cdc_op" in fold(sql)
-    assert_parses(sql)
+def test_is_of_new_batch() -> None:
+    logs = [table("change_log"), table("change_log", relation=relation("stg_shop__carts"), after=4, until=5)]
+    assert run().render("is_of_new_batch", logs[0], "b") == "b > 2 and b <= 3"
+    assert run().sql("is_entry_of_new_batches", logs) == (
+        "(change_log = 'silver.stg_shop__orders' and batch > 2 and batch <= 3"
+        " or change_log = 'silver.stg_shop__carts' and batch > 4 and batch <= 5)"
+    )
 
 
-def test_offsets_read_sql() -> None:
-    assert_parses(run().render("offsets_read_sql", table("change_log")))
+def test_queries_of_change_logs() -> None:
+    logs = [table("change_log"), table("change_log", relation=relation("stg_shop__carts"))]
+    assert_parses(run().render("files_read_sql", logs))
+    assert_parses(run().render("offsets_read_sql", logs))
+    events = run().render("events_read_sql", logs)
+    assert events.count("_cdc_batch > 2 and _cdc_batch <= 3") == 2
+    assert_parses(events)
 
 
-@pytest.mark.parametrize(("is_whole", "after"), [(True, 0), (False, 2)])
-def test_state_record_sql_counts_a_state_whole_that_was_built_anew(is_whole: bool, after: int) -> None:
-    commits = {"version": 7, "inserted": 1, "updated": 4, "stale": 2, "is_whole": is_whole}
-    assert f"_cdc_batch > {after} and _cdc_batch <= 3" in run().sql("state_record_sql", table("state"), commits)
+@pytest.mark.parametrize(("operation", "after"), [("CREATE OR REPLACE TABLE AS SELECT", 0), ("MERGE", 2)])
+def test_state_that_was_built_anew_is_counted_whole(operation: str, after: int) -> None:
+    metrics = json.loads(MERGE["operationMetrics"]) | {"numOutputRows": "9"}
+    commit = {"version": 7, "operation": operation, "operationMetrics": json.dumps(metrics)}
+    renderer = run(**{"describe history": [commit]})
+    assert f"_cdc_batch > {after} and _cdc_batch <= 3" in renderer.sql("state_records_sql", [table("state")])
+    assert_parses(renderer.render("rows_written_sql", [table("state"), table("state")]))
 
 
 def test_commit_figures() -> None:
