@@ -60,7 +60,7 @@ parsed as (
 judged as (
     select
         *,
-        {{ alluvium.reject_reason(feed) | indent(8) }} as reject_reason
+        {{ alluvium.reject_reason(feed) | indent(8) }} as {{ "image_reject_reason" if alluvium.keeps_images_before(feed) else "reject_reason" }}
     from typed
 ),
 
@@ -70,10 +70,14 @@ numbered as (
         {{ alluvium.line_number(feed) }} as line
     from judged
 )
+{%- if alluvium.keeps_images_before(feed) %},
+
+{{ alluvium.image_before(feed) }}
+{%- endif %}
 
 select
     {{ alluvium.change_log_columns(feed, batch) | indent(4) }}
-from numbered
+from {{ "joined" if alluvium.keeps_images_before(feed) else "numbered" }}
 {%- if batch.after is not none %}
 -- Read with the log that it is appended to: nothing is appended beside a batch that another run has appended since,
 -- and Delta stops the later of two runs that append at once. What is left out is new to the next run.
@@ -126,6 +130,11 @@ snapshot as _cdc_snapshot,
 transaction_id as _cdc_transaction_id,
 transaction_order as _cdc_transaction_order,
 unavailable_columns as _cdc_unavailable_columns,
+{%- if alluvium.keeps_images_before(feed) %}
+{{ alluvium.columns_before(feed) }},
+values_before is not null as _cdc_has_image_before,
+connector_ts_ns as _cdc_connector_ts_ns,
+{%- endif %}
 split_part(reject_reason, ': ', 1) as _cdc_reject_reason,
 nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '') as _cdc_reject_detail,
 if(reject_reason is not null, value, null) as _cdc_raw,
@@ -189,7 +198,7 @@ not exists (
 #}
 {% macro line_number(feed) -%}
     {%- if feed.format == "json" -%}
-        row_number() over (partition by file_path, file_length order by file_block_start, record_order)
+        {{ "dense_rank" if alluvium.keeps_images_before(feed) else "row_number" }}() over (partition by file_path, file_length order by file_block_start, record_order)
     {%- else -%}
         record_order
     {%- endif -%}

@@ -26,9 +26,13 @@ recognised as (
     select
         {{ alluvium.carried_columns(feed) | indent(8) }},
         record_semantic_types as semantic_types,
+        {%- if alluvium.keeps_images_before(feed) %}
+        {{ alluvium.record_of_image(feed) | indent(8) }},
+        {%- else %}
         record_op as op,
         if(record_op = 'd', record_before, record_after) as row_image,
-        {%- if alluvium.has_unavailable_values(feed) %}
+        {%- endif %}
+        {%- if alluvium.has_unavailable_values(feed) or alluvium.keeps_images_before(feed) %}
         if(record_op = 'u', record_before, null) as image_before,
         {%- endif %}
         {{ alluvium.record_kind(
@@ -54,6 +58,9 @@ recognised as (
         record_source.pos as source_pos,
         record_source.row as source_row
     from unwrapped
+    {%- if alluvium.keeps_images_before(feed) %}
+    {{ alluvium.images_of_record() | indent(4) }}
+    {%- endif %}
 )
 {%- endmacro %}
 

@@ -16,9 +16,9 @@
 {% endmacro %}
 
 
-{# Whether any event of a feed may lack a value. #}
+{# Whether any event of a feed may lack a value; without a key there are whole images or inserts alone. #}
 {% macro has_unavailable_values(feed) %}
-    {{ return(feed.connector == "postgresql" and feed.replica_identity != "full") }}
+    {{ return(feed.connector == "postgresql" and feed.replica_identity != "full" and feed.key | length > 0) }}
 {% endmacro %}
 
 

@@ -68,6 +68,15 @@ where
 {% endmacro %}
 
 
+{# What a state cannot know of a row: a value of it, or of a table without a key how many there are. #}
+{% macro is_unresolved(state) %}
+    {{ return(
+        "_cdc_unresolved_columns is not null and not _is_deleted" if alluvium.feed_of_relation("unresolved_within_threshold", state).key
+        else "(_cdc_row_count < 0 or _cdc_ambiguous_events > 0)"
+    ) }}
+{% endmacro %}
+
+
 {% macro unresolved_threshold(state) %}
     {{ return(alluvium.fail_above(alluvium.feed_of_relation("unresolved_within_threshold", state).unresolved)) }}
 {% endmacro %}

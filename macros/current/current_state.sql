@@ -22,12 +22,13 @@
     {%- if feed_of_model.name != feed.name -%}
         {% do alluvium.raise_invalid("current_state: model " ~ model.name, "the first change log", feed_of_model.name, feed.name ~ ": the table's own log is given before the others") %}
     {%- endif -%}
-    {%- if not feed.key -%}
-        {% do alluvium.raise_invalid("current_state: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: a table without a key has no current row per key") %}
-    {%- endif -%}
+    {%- do alluvium.require_countable(feed) if not feed.key -%}
     {%- do alluvium.require_key_of_table(feed) -%}
     {%- set batches = alluvium.pending_batches(change_log) -%}
     {%- set resets = alluvium.pending_resets(change_log, feed, batches, snapshotted_with) if batches else [] -%}
+    {%- if not feed.key -%}
+        {{ return(alluvium.counted_rows(change_log, feed, delete_policy, batches, resets, snapshotted_with)) }}
+    {%- endif -%}
     {{ return(adapter.dispatch("current_state", "alluvium")(change_log, feed, delete_policy, batches, resets)) }}
 {% endmacro %}
 
@@ -46,14 +47,24 @@
 
 
 {% macro default__current_state(change_log, feed, delete_policy, batches, resets) -%}
-{%- if batches and is_incremental() and alluvium.has_columns(this, feed) and batches.after == batches.until and not resets -%}
+{%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
+{{ alluvium.no_rows_sql() }}
+{%- else -%}
+{{ alluvium.current_state_sql(change_log, feed, delete_policy, batches, resets) }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{% macro has_nothing_to_apply(feed, batches, resets) %}
+    {{ return(batches and is_incremental() and alluvium.has_columns(this, feed) and batches.after == batches.until and not resets) }}
+{% endmacro %}
+
+
+{% macro no_rows_sql() -%}
 -- Every batch of the log is applied.
 select *
 from {{ this }}
 where false
-{%- else -%}
-{{ alluvium.current_state_sql(change_log, feed, delete_policy, batches, resets) }}
-{%- endif -%}
 {%- endmacro %}
 
 

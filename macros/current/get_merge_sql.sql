@@ -12,6 +12,9 @@
     {%- endif -%}
     {%- set columns = alluvium.same_columns(source, target) -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}
+    {%- if not feed.key -%}
+        {{ return(alluvium.counted_merge_sql(target, source, feed, columns, cdc.delete_policy or "soft", alluvium.remembered("adds_from", this))) }}
+    {%- endif -%}
     {{ return(alluvium.guarded_merge_sql(
         target, source, feed, columns, cdc.merge_guard, cdc.delete_policy or "soft", alluvium.remembered_resets()
     )) }}

@@ -6,7 +6,8 @@
     {%- if not execute -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
-    {{ return(adapter.dispatch("living_rows", "alluvium")(state, alluvium.feed_of_relation("living_rows", state))) }}
+    {%- set feed = alluvium.feed_of_relation("living_rows", state) -%}
+    {{ return(adapter.dispatch("living_rows", "alluvium")(state, feed) if feed.key else alluvium.repeated_rows(state, feed)) }}
 {% endmacro %}
 
 
@@ -17,4 +18,17 @@ select
     {{ alluvium.state_lineage_columns() | join(",\n    ") }}
 from {{ state }}
 where not _is_deleted
+{%- endmacro %}
+
+
+{# The rows of a table without a key, each as often as the table has it; the hash and the number tell equal ones apart. #}
+{% macro repeated_rows(state, feed) -%}
+select
+    {{ alluvium.column_list(feed.columns | map(attribute="name")) | join(",\n    ") }},
+    _cdc_row_hash,
+    _cdc_row_number,
+    {{ alluvium.state_lineage_columns() | join(",\n    ") }}
+from {{ state }}
+    lateral view explode(sequence(cast(1 as bigint), _cdc_row_count)) numbers as _cdc_row_number
+where _cdc_row_count > 0
 {%- endmacro %}

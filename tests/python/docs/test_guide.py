@@ -123,6 +123,13 @@ def test_every_column_of_the_state_is_described_and_no_other() -> None:
     assert described == real
 
 
+def test_every_column_of_a_state_without_a_key_is_described_and_no_other() -> None:
+    counted = "".join(map(macro_text, ("row_changes", "default__counted_rows", "counted_columns")))
+    real = set(re.findall(r" as (_is_deleted|_deleted_at|_cdc_\w+)", counted))
+    described = {word for (names, *_) in rows(TABLES, "Tables without a key") for word in code_words(names)}
+    assert described == real
+
+
 def test_every_column_of_the_ledger_is_described_and_no_other() -> None:
     definitions = macro_text("create_file_ledger_sql") + macro_text("offset_columns")
     real = re.findall(r"^ {4,8}(\w+) (?:string|int|bigint|timestamp)\b", definitions, re.MULTILINE)

@@ -85,8 +85,8 @@ ERRORS = {
     "slv_pipe__no_key_but_state_state": [
         "current_state",
         "pipe.no_key_but_state",
-        "meta.cdc.key is []",
-        "at least one column",
+        "meta.cdc.replica_identity of a table without a key",
+        "full, default, index, nothing",
     ],
 }
 

@@ -57,11 +57,23 @@ def test_current_state_refuses_an_unknown_delete_policy() -> None:
     )
 
 
-def test_current_state_refuses_a_table_without_a_key() -> None:
+def test_current_state_refuses_a_table_without_a_key_of_which_too_little_is_said() -> None:
     assert state(cdc={"key": []}).refusal("current_state", LOG) == (
-        "current_state: source shop.orders: meta.cdc.key is []; "
-        "allowed: at least one column: a table without a key has no current row per key."
+        'current_state: source shop.orders: meta.cdc.replica_identity of a table without a key is "undeclared"; '
+        "allowed: full, default, index, nothing."
     )
+
+
+def test_nothing_to_apply() -> None:
+    renderer = state()
+    renderer.types = {("slv_shop__orders_state", "id"): "int"}
+    renderer.columns = ["id", "note", "_cdc_position"]
+    level = {"after": 6, "until": 6}
+    assert renderer.render("has_nothing_to_apply", feed(), level, [])
+    assert not renderer.render("has_nothing_to_apply", feed(), BATCHES, [])
+    assert not renderer.render("has_nothing_to_apply", feed(), level, RESETS)
+    assert not renderer.render("has_nothing_to_apply", feed(), None, [])
+    assert renderer.sql("no_rows_sql").endswith("select * from silver.slv_shop__orders_state where false")
 
 
 def test_default_current_state_without_news_reads_nothing() -> None:

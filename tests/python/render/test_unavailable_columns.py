@@ -20,6 +20,8 @@ def test_may_be_unavailable(macros: Renderer) -> None:
         assert not macros.render("has_unavailable_values", {**LONG, **options})
     for identity in ("default", "index", "nothing"):
         assert macros.render("has_unavailable_values", feed(replica_identity=identity))
+        # An update comes with a whole image before, or not at all.
+        assert not macros.render("has_unavailable_values", feed(replica_identity=identity, key=[]))
 
 
 def test_unavailable_columns(macros: Renderer) -> None:

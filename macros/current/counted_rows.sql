@@ -1,0 +1,319 @@
+{#
+    The state of a table without a key: one row for each row image that its change log ever named, with the number of rows that the table has
+    of it. A create and a snapshot row bring one, a delete takes one, an update takes its image before and brings the one after.
+    Only events above the newest reset count (pending_resets in this folder), each once, however often it was delivered: a sum
+    is the same in any order.
+
+    Where all new events lie above all that the state has, none of them can be an event that was counted already, and their
+    sum is added to what is there. Otherwise the log is counted as a whole.
+#}
+{% macro counted_rows(change_log, feed, delete_policy, batches, resets, snapshotted_with=[]) %}
+    {%- do alluvium.require_one_of("counted_rows", "delete_policy", delete_policy, ["soft", "hard"]) -%}
+    {%- do alluvium.require_countable(feed) -%}
+    {%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
+        {{ return(alluvium.no_rows_sql()) }}
+    {%- endif -%}
+    {%- set adds_from = alluvium.adds_from(feed, resets) if batches else none -%}
+    {%- do alluvium.announce_way_of_counting(feed, batches, adds_from) -%}
+    {%- set resets = alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, ""))
+        if batches and is_incremental() and not adds_from else resets -%}
+    {{ return(adapter.dispatch("counted_rows", "alluvium")(change_log, feed, delete_policy, batches, resets, adds_from)) }}
+{% endmacro %}
+
+
+{# On the terminal, and to the merge. #}
+{% macro announce_way_of_counting(feed, batches, adds_from) %}
+    {%- if adds_from -%}
+        {%- do alluvium.remember("adds_from", this, adds_from) -%}
+    {%- elif batches and is_incremental() -%}
+        {%- do log(feed.name ~ ": an event came late, or again, or a reset came: the whole change log is counted", info=true) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    What the events do not say has to be declared. The rows of a partial snapshot cannot be told from rows that are there already, the
+    image before of another replica identity than FULL from a whole one.
+#}
+{% macro require_countable(feed) %}
+    {%- set subject = "current_state: source " ~ feed.name -%}
+    {%- if feed.key -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.key", feed.key, "[], as for a table without a key") %}
+    {%- endif -%}
+    {%- if feed.snapshots != "complete" -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.snapshots", feed.snapshots, "complete, for a table without a key") %}
+    {%- endif -%}
+    {%- if feed.connector == "postgresql" and feed.replica_identity == "undeclared" -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.replica_identity of a table without a key", feed.replica_identity, ["full", "default", "index", "nothing"]) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The oldest of the new events where all of them are newer than the state, none where the log has to be counted. #}
+{% macro adds_from(feed, resets) %}
+    {%- set oldest = alluvium.remembered("oldest_change", this) -%}
+    {%- if is_incremental() and oldest and not resets -%}
+        {%- set newest = alluvium.query_rows("select max(_cdc_position) as position from " ~ this)[0].position -%}
+        {%- if newest and alluvium.is_of_later_event(feed, oldest, newest) -%}
+            {{ return(oldest) }}
+        {%- endif -%}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{#
+    Whether no event from `oldest` on can be one up to `newest`, delivered again. In PostgreSQL it is of the same transaction and higher, or of
+    one that began to commit after it.
+#}
+{% macro is_of_later_event(feed, oldest, newest) %}
+    {%- set length = alluvium.source_position_length(feed) -%}
+    {{ return(
+        oldest[:length] > newest[:length]
+        and (feed.connector != "postgresql" or oldest[:20] == newest[:20] or oldest[:20] >= newest[21:41])
+    ) }}
+{% endmacro %}
+
+
+{% macro default__counted_rows(change_log, feed, delete_policy, batches, resets, adds_from) -%}
+{%- set newest_reset = alluvium.newest_reset() -%}
+{%- set starts_with_log = not newest_reset and not adds_from -%}
+with
+-- {{ "The row changes that this state has not applied, all newer than it." if adds_from else "Every row change of the log." }}
+changes as (
+    {{ alluvium.changes_of_batches(change_log, batches if adds_from or not batches else {"after": 0, "until": batches.until}) | indent(4) }}
+),
+
+-- The rows that an event takes (-1) and brings (1).
+row_changes as (
+    {{ alluvium.row_changes("changes", feed) | indent(4) }}
+),
+
+-- Each event once, however often it was delivered.
+events as (
+    {{ alluvium.events_once("row_changes", feed) | indent(4) }}
+),
+
+counts as (
+    select
+        _cdc_row_hash,
+        {{ alluvium.sum_of_events("row_change * row_count", feed, newest_reset, starts_with_log) | indent(8) }} as _cdc_row_count,
+        {{ alluvium.sum_of_events("ambiguous_count", feed, newest_reset, starts_with_log) | indent(8) }} as _cdc_ambiguous_events,
+        max_by(newest, newest._cdc_position) as newest
+    from events
+    {%- if starts_with_log %}
+    cross join (select min({{ alluvium.snapshot_start(feed) }}) as start from changes) as log
+    {%- endif %}
+    group by _cdc_row_hash
+)
+
+{#- A sum that is added says nothing of how many rows there are after it. #}
+{{ alluvium.counted_columns("counts", feed, "soft" if adds_from else delete_policy, newest_reset, resets) }}
+{%- endmacro %}
+
+
+{% macro row_changes(from, feed) -%}
+{%- set image = "struct(" ~ alluvium.column_list(feed.columns | map(attribute="name")) | join(", ") ~ ")" -%}
+select
+    {{ alluvium.row_hash(feed, "taken.image") | indent(4) }} as _cdc_row_hash,
+    taken.row_change,
+    taken.image,
+    {{ alluvium.event_position(feed) }} as source_position,
+    {{ alluvium.record_identity(feed) | indent(4) }} as record,
+    _cdc_transaction_order,
+    concat(_cdc_file_path, ' ', _cdc_file_length) as file,
+    {{ alluvium.state_lineage_columns() | join(",\n    ") }}
+from {{ from }}
+    lateral view inline(
+        case
+            when _cdc_op = 'd' then array(struct(-1, {{ image }}))
+            {%- if alluvium.keeps_images_before(feed) %}
+            when _cdc_op = 'u' then array(struct(-1, {{ alluvium.known_image_before(feed) | indent(16) }}), struct(1, {{ image }}))
+            {%- endif %}
+            else array(struct(1, {{ image }}))
+        end
+    ) taken as row_change, image
+{%- endmacro %}
+
+
+{# A log from before there was a state of such tables has updates without one. #}
+{% macro known_image_before(feed) -%}
+if(
+    _cdc_has_image_before,
+    struct(
+        {%- for column in feed.columns %}
+        {{ alluvium.before_of(column.name) }} as {{ alluvium.quoted_identifier(column.name) }}{{ "," if not loop.last }}
+        {%- endfor %}
+    ),
+    raise_error('an update in the change log has no image before: build the log anew with a full refresh')
+)
+{%- endmacro %}
+
+
+{#
+    Of the row as text that is the same whatever the session's time zone and the order of the declared columns. NULLs are left out,
+    so that a column that is added changes no hash of a row that has none in it.
+#}
+{% macro row_hash(feed, image) -%}
+{%- set columns = feed.columns | map(attribute="name") | sort(case_sensitive=true) -%}
+sha2(to_json(
+    struct({{ alluvium.column_list(columns, image ~ ".") | join(", ") }}),
+    map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
+), 256)
+{%- endmacro %}
+
+
+{#
+    What all deliveries of an event share. In PostgreSQL that is its own lsn; the end of the transaction before may be another one when it is sent
+    again, where the connector has passed over an empty transaction.
+#}
+{% macro event_position(feed) %}
+    {%- if feed.connector == "postgresql" -%}
+        {{ return("if(_cdc_op = 'r', " ~ alluvium.snapshot_start(feed) ~ ", substring(_cdc_position, 22, 20))") }}
+    {%- endif -%}
+    {{ return(alluvium.snapshot_start(feed)) }}
+{% endmacro %}
+
+
+{#
+    What tells two records of one position from one record that lies in two files: the connector's clock in nanoseconds (of 10,760 recorded
+    events of Debezium 3.5 and 3.6 no two of a table share one), else the offset, else the file's first offset and the line.
+#}
+{% macro record_identity(feed) -%}
+coalesce(
+    {%- if alluvium.keeps_images_before(feed) %}
+    concat('ts_ns ', _cdc_connector_ts_ns),
+    {%- endif %}
+    concat('offset ', _cdc_kafka_partition, ' ', _cdc_kafka_offset),
+    concat('line ', _cdc_kafka_partition, ' ', _cdc_file_offset, ' ', _cdc_line),
+    concat('file ', _cdc_file_path, ' ', _cdc_file_length, ' ', _cdc_line)
+)
+{%- endmacro %}
+
+
+{#
+    The rows of a snapshot share their position; when it was taken tells one that was broken off from the next at the same position, which
+    an idle database gives.
+#}
+{% macro events_once(from, feed) -%}
+select
+    _cdc_row_hash,
+    row_change,
+    source_position,
+    _cdc_op,
+    {{ alluvium.rows_of_event(feed) | indent(4) }} as row_count,
+    {{ alluvium.ambiguous_events(feed) | indent(4) }} as ambiguous_count,
+    newest
+from (
+    select
+        _cdc_row_hash,
+        row_change,
+        source_position,
+        _cdc_op,
+        count(distinct record) as record_count,
+        min(record) as record,
+        min(file) <> max(file) as is_in_files,
+        {%- if feed.connector == "postgresql" %}
+        count(_cdc_transaction_order) = count(*) as has_places,
+        collect_set(if(_cdc_op = 'c', struct(record, file, _cdc_transaction_order as place), null)) as creates,
+        {%- endif %}
+        max_by(struct(image, {{ alluvium.state_lineage_columns() | join(", ") }}), _cdc_position) as newest
+    from {{ from }}
+    group by _cdc_row_hash, row_change, source_position, _cdc_op, if(_cdc_op = 'r', _cdc_source_ts, null)
+) as delivered
+{%- endmacro %}
+
+
+{#
+    How many equal rows of one position there are. In the binlog each row has a position of its own; in PostgreSQL the rows of a COPY may share
+    one, and so do two deliveries of one row. Their places in the transaction tell; without them the rows are as many as in the file that has
+    the most.
+#}
+{% macro rows_of_event(feed) -%}
+case _cdc_op
+    when 'r' then record_count
+    {%- if feed.connector == "postgresql" %}
+    when 'c' then if(
+        has_places,
+        size(array_distinct(transform(creates, one -> one.place))),
+        array_max(transform(creates, one -> size(filter(creates, other -> other.file = one.file))))
+    )
+    {%- endif %}
+    else 1
+end
+{%- endmacro %}
+
+
+{# Those that rows_of_event() may have taken for another row, or not: nothing in the events decides it. #}
+{% macro ambiguous_events(feed) -%}
+case
+    {%- if feed.connector == "postgresql" %}
+    when _cdc_op = 'c' and not has_places then record_count - 1
+    {%- endif %}
+    when _cdc_op = 'r' and record like 'file %' and is_in_files then record_count - 1
+    else 0
+end
+{%- endmacro %}
+
+
+{#
+    Over the events that count: those above the newest reset, of snapshots the rows of the complete one that it is, or of the one that the log
+    starts with. A snapshot that has not come to its end says nothing that the stream has not said.
+#}
+{% macro sum_of_events(value, feed, newest_reset, starts_with_log) -%}
+{%- set snapshot = "log.start" if starts_with_log else alluvium.string_literal(newest_reset) -%}
+coalesce(sum({{ value }}) filter (where _cdc_op <> 'r' and newest._cdc_position > {{ alluvium.string_literal(newest_reset) }}), 0)
+    + coalesce(max({{ value }}) filter (where _cdc_op = 'r' and source_position = {{ snapshot }}), 0)
+{%- endmacro %}
+
+
+{% macro counted_columns(from, feed, delete_policy, newest_reset, resets) -%}
+{%- set image = {"soft": "newest.image.{}", "hard": "if(_cdc_row_count <= 0, null, newest.image.{})"}[delete_policy] -%}
+select
+    {%- for column in feed.columns %}
+    {%- set name = alluvium.quoted_identifier(column.name) %}
+    {{ image.format(name) }} as {{ name }},
+    {%- endfor %}
+    _cdc_row_hash,
+    _cdc_row_count,
+    _cdc_ambiguous_events,
+    _cdc_row_count <= 0 as _is_deleted,
+    case
+        when _cdc_row_count > 0 then null
+        {%- if resets %}
+        when newest._cdc_position < {{ alluvium.string_literal(newest_reset) }} then {{ alluvium.reset_away_at(resets, "newest.") | indent(8) }}
+        {%- endif %}
+        else newest._cdc_source_ts
+    end as _deleted_at,
+    {{ alluvium.column_list(alluvium.state_lineage_columns(), "newest.") | join(",\n    ") }}
+from {{ from }}
+{%- endmacro %}
+
+
+{#
+    What no event decides is said on the terminal as long as the state has it: a row of which more were deleted than came (its create is not
+    in the log, was rejected, or had other values in a column that was dropped since), and events that may be one or two.
+#}
+{% macro announce_undecided_counts() %}
+    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {%- if cdc.merge_guard and alluvium.remembered("oldest_change", this) and not alluvium.feed_of_node("announce_undecided_counts", model).key -%}
+        {%- set counted = alluvium.query_rows(alluvium.undecided_counts_sql(this))[0] -%}
+        {%- if counted.negative_count or counted.ambiguous_count -%}
+            {%- do exceptions.warn(
+                this.identifier ~ ": " ~ counted.negative_count ~ " row images were deleted more often than they came, " ~ counted.ambiguous_count
+                ~ " have events that may be one row or two; `select * from " ~ this ~ " where _cdc_row_count < 0 or _cdc_ambiguous_events > 0` says which"
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro undecided_counts_sql(state) -%}
+    select
+        count_if(_cdc_row_count < 0) as negative_count,
+        count_if(_cdc_ambiguous_events > 0) as ambiguous_count
+    from {{ state }}
+    where
+        _cdc_row_count < 0
+        or _cdc_ambiguous_events > 0
+{%- endmacro %}
