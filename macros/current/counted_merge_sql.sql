@@ -29,7 +29,28 @@
     when not matched
         then insert ({{ alluvium.column_list(columns) | join(", ") }})
         values ({{ alluvium.new_counted_values(feed, columns, delete_policy) | join(", ") }})
+    {%- if not adds_from %}
+    when not matched by source
+        and target._cdc_row_count <> 0
+        then update set
+            {{ alluvium.values_of_unnamed_row(feed, delete_policy) | join(",\n            ") }}
+    {%- endif %}
 {%- endmacro %}
+
+
+{# A row that the log does not name any more was decoded in another way before the log was built anew. #}
+{% macro values_of_unnamed_row(feed, delete_policy) %}
+    {%- set values = [
+        "_cdc_row_count = " ~ alluvium.unless_applied_elsewhere("0", none),
+        "_cdc_ambiguous_events = 0",
+        "_is_deleted = true",
+        "_cdc_batch = " ~ alluvium.newest_pending_batch(),
+    ] -%}
+    {%- for column in feed.columns if delete_policy == "hard" -%}
+        {%- do values.append(alluvium.quoted_identifier(column.name) ~ " = null") -%}
+    {%- endfor -%}
+    {{ return(values) }}
+{% endmacro %}
 
 
 {# What the columns of a row become that the state has; of a sum, what it is after the addition. #}

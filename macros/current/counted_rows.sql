@@ -102,12 +102,11 @@ counts as (
         max_by(newest, newest._cdc_position) as newest
     from events
     {%- if starts_with_log %}
-    cross join (select min({{ alluvium.snapshot_start(feed) }}) as start from changes) as log
+    cross join (select {{ alluvium.start_of_log(feed) }} as start from changes) as log
     {%- endif %}
     group by _cdc_row_hash
 )
 
-{#- A sum that is added says nothing of how many rows there are after it. #}
 {{ alluvium.counted_columns("counts", feed, "soft" if adds_from else delete_policy, newest_reset, resets) }}
 {%- endmacro %}
 
@@ -267,6 +266,16 @@ coalesce(sum({{ value }}) filter (where _cdc_op <> 'r' and newest._cdc_position 
 {%- endmacro %}
 
 
+{#
+    Where a snapshot has to start for its rows to count before its end is known. In a flattened feed the changes of a transaction that was open while
+    the first snapshot was taken may lie below it, so it is the first snapshot that counts.
+#}
+{% macro start_of_log(feed) %}
+    {{ return("min(" ~ ("if(_cdc_op = 'r', " ~ alluvium.snapshot_start(feed) ~ ", null)" if feed.shape == "flattened" else alluvium.snapshot_start(feed)) ~ ")") }}
+{% endmacro %}
+
+
+{# Whether a row is gone, a sum that is added does not say: the merge empties it. #}
 {% macro counted_columns(from, feed, delete_policy, newest_reset, resets) -%}
 {%- set image = {"soft": "newest.image.{}", "hard": "if(_cdc_row_count <= 0, null, newest.image.{})"}[delete_policy] -%}
 select

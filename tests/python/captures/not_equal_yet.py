@@ -78,8 +78,9 @@ def _second_snapshot(difference: Difference, evidence: Evidence) -> bool:
 REASONS = (
     Reason(
         "no_key",
-        "a table without a key has a change log, but no current state yet: its rows replay as a multiset only",
+        "the rows of a table without a key replay as a multiset only",
         _no_key,
+        is_settled=True,
     ),
     Reason(
         "toast_placeholder",

@@ -52,7 +52,7 @@ class Held:
     """What was there after a run: of the living rows and of the change log.
 
     Attributes:
-        rows: living rows, canonical text by column; none for a table without key.
+        rows: living rows, canonical text by column; of a table without key each as often as it has it.
         operations: change events in the log by op.
         kinds: rows of the log by kind.
         reject_reasons: rejected rows of the log by reason.
@@ -202,8 +202,7 @@ class Pipeline:
             for column, value in zip(counts, values, strict=True):
                 if value is not None:
                     counts[column][value] += count
-        rows = self._living_rows(feed, table) if table.key else []
-        return Held(rows, *(dict(counter) for counter in counts.values()))
+        return Held(self._living_rows(feed, table), *(dict(counter) for counter in counts.values()))
 
     def _living_rows(self, feed: Feed, table: Table) -> list[Row]:
         relation = _relation(feed.living(table))

@@ -56,19 +56,21 @@ class Feed:
         return f"slv_{self.source}__{table.entity}"
 
     def models(self, table: Table) -> dict[str, str]:
-        """SQL of a table's models by name. A table without a key has a change log only."""
-        models = {self.change_log(table): _model_sql(self.source, table.entity, self.change_log(table))}
-        if table.key:
-            others = [self.change_log(other) for other in self._snapshotted_with(table)]
-            for other in self._snapshotted_with(table):
-                models[self.change_log(other)] = _model_sql(self.source, other.entity, self.change_log(other))
-            state = _model_sql(self.source, table.entity, self.state(table))
-            if others:
-                references = ", ".join(f'ref("{name}")' for name in others)
-                state = _replaced(state, '"))', f'"), snapshotted_with=[{references}])')
-            models[self.state(table)] = state
-            models[self.living(table)] = _model_sql(self.source, table.entity, self.living(table))
-        return models
+        """SQL of a table's models by name."""
+        others = [self.change_log(other) for other in self._snapshotted_with(table)]
+        state = _model_sql(self.source, table.entity, self.state(table))
+        if others:
+            references = ", ".join(f'ref("{name}")' for name in others)
+            state = _replaced(state, '"))', f'"), snapshotted_with=[{references}])')
+        return {
+            self.change_log(table): _model_sql(self.source, table.entity, self.change_log(table)),
+            **{
+                self.change_log(other): _model_sql(self.source, other.entity, self.change_log(other))
+                for other in self._snapshotted_with(table)
+            },
+            self.state(table): state,
+            self.living(table): _model_sql(self.source, table.entity, self.living(table)),
+        }
 
     def _snapshotted_with(self, table: Table) -> list[Table]:
         """A table that is empty when it is snapshotted anew has no event of it, the others have."""

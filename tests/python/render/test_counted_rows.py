@@ -226,6 +226,11 @@ def test_sum_of_events(macros: Renderer) -> None:
     assert_expression_parses(sql)
 
 
+def test_start_of_log(macros: Renderer) -> None:
+    assert macros.render("start_of_log", PLAIN) == "min(left(_cdc_position, 41))"
+    assert macros.render("start_of_log", FLATTENED) == "min(if(_cdc_op = 'r', left(_cdc_position, 41), null))"
+
+
 def test_counted_columns(macros: Renderer) -> None:
     hard = macros.sql("counted_columns", "counts", ODD, "hard", "20", RESETS)
     assert r"if(_cdc_row_count <= 0, null, newest.image.`it's`) as `it's`" in hard
@@ -256,6 +261,17 @@ def test_counted_values() -> None:
     assert added["_cdc_batch"] == "source.`_cdc_batch`"
     whole = renderer.render("counted_values", PLAIN, COLUMNS, "hard", None)
     assert (whole["note"], whole["_is_deleted"]) == ("source.`note`", "source.`_is_deleted`")
+
+
+def test_values_of_unnamed_row() -> None:
+    renderer = state()
+    assert renderer.render("values_of_unnamed_row", PLAIN, "soft")[2:] == ["_is_deleted = true", "_cdc_batch = 0"]
+    assert "`note` = null" in renderer.render("values_of_unnamed_row", PLAIN, "hard")
+    assert (
+        "when not matched by source and target._cdc_row_count <> 0 then update set _cdc_row_count = if("
+        in renderer.sql("counted_merge_sql", STATE, LOG, PLAIN, COLUMNS, "hard", None)
+    )
+    assert "not matched by source" not in renderer.sql("counted_merge_sql", STATE, LOG, PLAIN, COLUMNS, "hard", "30")
 
 
 def test_unless_applied_elsewhere(macros: Renderer) -> None:
