@@ -50,7 +50,7 @@
 
 
 {% macro is_own_column(name) %}
-    {{ return(name.startswith("_cdc_") or name in ["_is_deleted", "_deleted_at"]) }}
+    {{ return(name.startswith("_cdc_") or name in ["_is_deleted", "_deleted_at", "_valid_from", "_valid_to", "_is_current"]) }}
 {% endmacro %}
 
 
@@ -83,4 +83,10 @@
 {# A type without its parameters: `decimal` of `decimal(12,2)`, `array` of `array<int>`. #}
 {% macro base_type(data_type) %}
     {{ return(data_type.split("(")[0].split("<")[0]) }}
+{% endmacro %}
+
+
+{# Spark does not compare maps. #}
+{% macro comparable(value, data_type) %}
+    {{ return("sort_array(map_entries(" ~ value ~ "))" if data_type.startswith("map") else value) }}
 {% endmacro %}

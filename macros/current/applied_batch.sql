@@ -77,6 +77,7 @@
     {%- if execute -%}
         {%- do alluvium.resolve_moved_values() -%}
         {%- do alluvium.announce_undecided_counts() -%}
+        {%- do alluvium.resolve_moved_versions() -%}
         {%- set properties = {} -%}
         {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
             {%- do properties.update(alluvium.applied_batch_properties(graph.nodes[parent].alias)) -%}

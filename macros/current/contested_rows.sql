@@ -29,17 +29,7 @@ from (
         max_by(struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image), _cdc_position) as event,
         max({{ alluvium.begins_transaction() | indent(8) }}) as begins_transaction
     from (
-        select
-            *,
-            max({{ alluvium.takes_living_key(feed) | indent(12) }}) over (partition by {{ key }}) as _cdc_is_contested
-        from (
-            select
-                *,
-                lag(struct(_cdc_op as op, {{ alluvium.snapshot_start(feed) }} as source_position, _cdc_source_ts as source_ts)) over (
-                    partition by {{ key }} order by _cdc_position
-                ) as _cdc_before
-            from {{ alluvium.changes_after_reset(from, feed, resets) | indent(12) if resets else from }}
-        ) as followed
+        {{ alluvium.marked_as_contested(alluvium.changes_after_reset(from, feed, resets) if resets else from, feed, key) | indent(8) }}
     ) as marked
     where _cdc_is_contested
     group by {{ key }}, {{ alluvium.snapshot_start(feed) }}, _cdc_op
@@ -60,6 +50,22 @@ group by {{ key }}
     ) as changes
     where _cdc_position > coalesce(array_max(filter({{ alluvium.literal_array(resets) }}, reset -> reset < _cdc_newest_position)), '')
 ) as after_reset
+{%- endmacro %}
+
+
+{# Each event with the one before it, and with whether its key, or another partition that is given, is contested. #}
+{% macro marked_as_contested(from, feed, partition) -%}
+select
+    *,
+    max({{ alluvium.takes_living_key(feed) }}) over (partition by {{ partition }}) as _cdc_is_contested
+from (
+    select
+        *,
+        lag(struct(_cdc_op as op, {{ alluvium.snapshot_start(feed) }} as source_position, _cdc_source_ts as source_ts)) over (
+            partition by {{ partition }} order by _cdc_position
+        ) as _cdc_before
+    from {{ from | string | indent(4) }}
+) as followed
 {%- endmacro %}
 
 
@@ -105,17 +111,17 @@ group by {{ key }}
     nothing says which), a delete ends the one that it shows, or the oldest where it shows none of several. A commit leaves one row, the newest:
     the delete of another one is missing.
 #}
-{% macro rows_after_events() -%}
+{% macro rows_after_events(events="collect_list(struct(event, begins_transaction))") -%}
 aggregate(
     flatten(transform(
-        array_sort(collect_list(struct(event, begins_transaction)), (one, other) -> if(one.event.position < other.event.position, -1, 1)),
+        array_sort({{ events }}, (one, other) -> if(one.event.position < other.event.position, -1, 1)),
         following -> if(
             following.begins_transaction,
             array(struct(following.event.position as position, 'commit' as op, following.event.image as image), following.event),
             array(following.event)
         )
     )),
-    struct(filter(collect_list(event), event -> false) as rows, false as is_undecided),
+    struct(filter(transform({{ events }}, following -> following.event), event -> false) as rows, false as is_undecided),
     (key, event) -> struct(
         case
             when event.op = 'r' then array(event)

@@ -17,11 +17,7 @@
     {%- do alluvium.require_post_hook("current_state", "record_applied_batches") -%}
     {#- Without it dbt-spark's own merge would let any event overwrite a newer row. -#}
     {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.merge_guard", cdc.get("merge_guard"), ["_cdc_position"]) -%}
-    {%- set feed = alluvium.feed_of_relation("current_state", change_log) -%}
-    {%- set feed_of_model = alluvium.feed_of_node("current_state", model) -%}
-    {%- if feed_of_model.name != feed.name -%}
-        {% do alluvium.raise_invalid("current_state: model " ~ model.name, "the first change log", feed_of_model.name, feed.name ~ ": the table's own log is given before the others") %}
-    {%- endif -%}
+    {%- set feed = alluvium.feed_of_own_log("current_state", change_log) -%}
     {%- do alluvium.require_countable(feed) if not feed.key -%}
     {%- do alluvium.require_key_of_table(feed) -%}
     {%- set batches = alluvium.pending_batches(change_log) -%}
@@ -30,6 +26,17 @@
         {{ return(alluvium.counted_rows(change_log, feed, delete_policy, batches, resets, snapshotted_with)) }}
     {%- endif -%}
     {{ return(adapter.dispatch("current_state", "alluvium")(change_log, feed, delete_policy, batches, resets)) }}
+{% endmacro %}
+
+
+{# The feed of the change log that a model gives first, which has to be its own. #}
+{% macro feed_of_own_log(caller_name, change_log) %}
+    {%- set feed = alluvium.feed_of_relation(caller_name, change_log) -%}
+    {%- set feed_of_model = alluvium.feed_of_node(caller_name, model) -%}
+    {%- if feed_of_model.name != feed.name -%}
+        {% do alluvium.raise_invalid(caller_name ~ ": model " ~ model.name, "the first change log", feed_of_model.name, feed.name ~ ": the table's own log is given before the others") %}
+    {%- endif -%}
+    {{ return(feed) }}
 {% endmacro %}
 
 

@@ -1,18 +1,21 @@
 {#
     dbt's incremental materialization with the merge strategy asks for this SQL. For a model with `meta.cdc.merge_guard` (the
-    states of this project) it is a merge under the position guard; for any other model dbt-spark's own.
+    states of this project) it is a merge under the position guard, for one with `stored_as_scd_type` (the histories) a merge of
+    versions; for any other model dbt-spark's own.
 #}
 {% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
     {%- if alluvium.is_level_with_upstreams() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
-    {%- if not cdc.merge_guard -%}
+    {%- if not cdc.merge_guard and not cdc.stored_as_scd_type -%}
         {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
     {%- endif -%}
     {%- set columns = alluvium.same_columns(source, target) -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}
-    {%- if not feed.key -%}
+    {%- if cdc.stored_as_scd_type -%}
+        {{ return(alluvium.history_merge_sql(target, source, feed, columns)) }}
+    {%- elif not feed.key -%}
         {{ return(alluvium.counted_merge_sql(target, source, feed, columns, cdc.delete_policy or "soft", alluvium.remembered("adds_from", this))) }}
     {%- endif -%}
     {{ return(alluvium.guarded_merge_sql(

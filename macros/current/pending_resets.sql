@@ -198,12 +198,18 @@ order by position
 
 {# When it was: the first reset after that event. #}
 {% macro reset_away_at(resets, row="") -%}
-    timestamp_micros(get(filter(
+    timestamp_micros({{ alluvium.first_reset_above(resets, row) }}.micros)
+{%- endmacro %}
+
+
+{# NULL where there is none. #}
+{% macro first_reset_above(resets, row="") -%}
+    get(filter(
         array(
             {%- for reset in resets %}
             struct('{{ reset.position }}' as position, cast({{ reset.micros if reset.micros is not none else "null" }} as bigint) as micros){{ "," if not loop.last }}
             {%- endfor %}
         ),
         reset -> reset.position > {{ row }}_cdc_position
-    ), 0).micros)
+    ), 0)
 {%- endmacro %}

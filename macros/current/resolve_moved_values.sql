@@ -263,17 +263,17 @@ when matched
 {%- endmacro %}
 
 
-{% macro is_moved(name) %}
-    {{ return("array_contains(target._cdc_moved_columns, " ~ alluvium.string_literal(name) ~ ")") }}
+{% macro is_moved(name, row="target") %}
+    {{ return("array_contains(" ~ row ~ "._cdc_moved_columns, " ~ alluvium.string_literal(name) ~ ")") }}
 {% endmacro %}
 
 
 {# Spark does not compare maps. #}
-{% macro is_resolved_otherwise(name, feed) %}
+{% macro is_resolved_otherwise(name, feed, source="source", target="target") %}
     {%- set column = alluvium.quoted_identifier(name) -%}
     {%- set is_map = alluvium.column_of(feed, name).data_type.startswith("map") -%}
-    {%- set compared = "not map_entries(source.{0}) <=> map_entries(target.{0})" if is_map else "not source.{0} <=> target.{0}" -%}
-    {{ return(alluvium.is_moved(name) ~ " and " ~ compared.format(column)) }}
+    {%- set compared = "not map_entries({1}.{0}) <=> map_entries({2}.{0})" if is_map else "not {1}.{0} <=> {2}.{0}" -%}
+    {{ return(alluvium.is_moved(name, target) ~ " and " ~ compared.format(column, source, target)) }}
 {% endmacro %}
 
 

@@ -145,7 +145,7 @@
     {%- set text = alluvium.text_of(column.name) -%}
     {%- if given == column.data_type -%}
         {{ return(text) }}
-    {%- elif given == "string" and alluvium.base_type(column) not in ["array", "map", "struct"] -%}
+    {%- elif given == "string" and alluvium.base_type(column.data_type) not in ["array", "map", "struct"] -%}
         {{ return(alluvium.decode_value(alluvium.text_column(column), {"binary_handling_mode": "hex"}, text)) }}
     {%- elif given is not none and alluvium.holds_exactly(column.data_type, given) -%}
         {{ return("cast(" ~ text ~ " as " ~ column.data_type ~ ")") }}
@@ -157,18 +157,13 @@
 {% endmacro %}
 
 
-{% macro base_type(column) %}
-    {{ return(column.data_type.split("(")[0].split("<")[0]) }}
-{% endmacro %}
-
-
 {# The column as its plain text is decoded: ISO dates and times, decimal digits. #}
 {% macro text_column(column) %}
     {%- set types = {
         "date": "io.debezium.time.IsoDate", "timestamp_ntz": "io.debezium.time.IsoTimestamp", "timestamp": "io.debezium.time.ZonedTimestamp",
         "decimal": "decimal",
     } -%}
-    {{ return({"name": column.name, "data_type": column.data_type, "cdc": {"semantic_type": types.get(alluvium.base_type(column))}}) }}
+    {{ return({"name": column.name, "data_type": column.data_type, "cdc": {"semantic_type": types.get(alluvium.base_type(column.data_type))}}) }}
 {% endmacro %}
 
 
@@ -177,9 +172,9 @@
     {%- set name = alluvium.quoted_identifier(column.name) -%}
     {%- if given != "string" -%}
         {{ return(name) }}
-    {%- elif alluvium.base_type(column) == "timestamp" -%}
+    {%- elif alluvium.base_type(column.data_type) == "timestamp" -%}
         {{ return("regexp_replace(replace(" ~ name ~ ", ' ', 'T'), '([+-][0-9]{2})$', '$1:00')") }}
-    {%- elif alluvium.base_type(column) == "timestamp_ntz" -%}
+    {%- elif alluvium.base_type(column.data_type) == "timestamp_ntz" -%}
         {{ return("replace(" ~ name ~ ", ' ', 'T')") }}
     {%- elif column.data_type == "binary" -%}
         {{ return("regexp_replace(" ~ name ~ ", '^[\\\\\\\\]x', '')") }}
@@ -293,8 +288,9 @@ order by verdict, row_number
     filter(
         array(
             {%- for column in feed.columns %}
+            {%- set name = alluvium.quoted_identifier(column.name) %}
             if(
-                {{ alluvium.comparable(column, "living.") }} <=> {{ alluvium.comparable(column, "dump.") }}
+                {{ alluvium.comparable("living." ~ name, column.data_type) }} <=> {{ alluvium.comparable("dump." ~ name, column.data_type) }}
                 and dump.misfits[{{ alluvium.string_literal(column.name) }}] is null
                 and array_contains(living._cdc_unresolved_columns, {{ alluvium.string_literal(column.name) }}) is not true,
                 null,
@@ -310,13 +306,6 @@ order by verdict, row_number
         cell -> cell is not null
     )
 {%- endmacro %}
-
-
-{# Spark does not compare maps. #}
-{% macro comparable(column, from) %}
-    {%- set value = from ~ alluvium.quoted_identifier(column.name) -%}
-    {{ return("sort_array(map_entries(" ~ value ~ "))" if column.data_type.startswith("map") else value) }}
-{% endmacro %}
 
 
 {# A value as text; of the dump its own text where it is no value. #}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 QUICK_START = GUIDE / "quick-start-own-files.md"
 QUARANTINE = GUIDE / "quarantine.md"
+TABLES = GUIDE / "tables.md"
 TOPIC = "crm.public.customers"
 
 pytestmark = pytest.mark.slow
@@ -40,7 +41,7 @@ def build(project: Path) -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
-    """The project of the quick start, its models and its file taken from the page; built once."""
+    """The project of the quick start, its models and its file taken from the page, and the history's; built once."""
     root = tmp_path_factory.mktemp("guide")
     shutil.copytree(REPOSITORY / "macros", root / "macros")
     shutil.copytree(REPOSITORY / "tests" / "generic", root / "tests" / "generic")
@@ -51,7 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pa
     settings |= {"model-paths": ["models"], "macro-paths": ["macros"], "test-paths": ["tests"]}
     del settings["models"]["alluvium"]["gold"]
     write(root / "dbt_project.yml", yaml.safe_dump(settings).encode())
-    for block in [*blocks(QUICK_START, "yaml"), *blocks(QUICK_START, "sql")]:
+    for block in [*blocks(QUICK_START, "yaml"), *blocks(QUICK_START, "sql"), *blocks(TABLES, "sql")]:
         if "file" in block.attributes:
             write(root / block.attributes["file"], block.body.encode())
     (file,) = blocks(QUICK_START, "json")

@@ -16,7 +16,7 @@ from .guide import GUIDE, REPOSITORY, blocks, code_words, pages, prose, section,
 MACROS = REPOSITORY / "macros"
 META_CDC, QUARANTINE, TABLES = (GUIDE / f"{name}.md" for name in ("meta-cdc", "quarantine", "tables"))
 # Options that go to `meta.cdc` of a model, not of a source.
-MODEL_OPTIONS = {"merge_guard", "delete_policy"}
+MODEL_OPTIONS = {"merge_guard", "delete_policy", "stored_as_scd_type"}
 
 
 def macro_text(name: str) -> str:
@@ -118,7 +118,9 @@ def test_every_column_of_the_change_log_is_described_and_no_other() -> None:
 
 def test_every_column_of_the_state_is_described_and_no_other() -> None:
     lineage = set(returned("state_lineage_columns"))
-    real = lineage | set(re.findall(r" as (_is_deleted|_deleted_at|_cdc_\w+)", macro_text("default__apply_deletes")))
+    real = lineage | set(
+        re.findall(r"(?: as |(?<=\"))(_is_deleted|_deleted_at|_cdc_\w+)[, \"]", macro_text("default__apply_deletes"))
+    )
     described = {word for (names, *_) in rows(TABLES, "State and living rows") for word in code_words(names)}
     assert described == real
 
@@ -127,6 +129,14 @@ def test_every_column_of_a_state_without_a_key_is_described_and_no_other() -> No
     counted = "".join(map(macro_text, ("row_changes", "default__counted_rows", "counted_columns")))
     real = set(re.findall(r" as (_is_deleted|_deleted_at|_cdc_\w+)", counted))
     described = {word for (names, *_) in rows(TABLES, "Tables without a key") for word in code_words(names)}
+    assert described == real
+
+
+def test_every_column_of_a_history_is_described_and_no_other() -> None:
+    lineage = set(returned("state_lineage_columns")) - {"_cdc_source_ts"}
+    selected = macro_text("version_columns").partition("from (")[0]
+    real = lineage | {"_cdc_batch"} | set(re.findall(r"(_valid_from|_valid_to|_is_current|_cdc_\w+),\n", selected))
+    described = {word for (names, *_) in rows(TABLES, "History") for word in code_words(names)}
     assert described == real
 
 

@@ -42,8 +42,9 @@ class Feed:
         cdc: more of `meta.cdc`.
         using: format.
         options: of the external table.
-        models: which of the repository's silver models the feed has: log, state, living, quarantine; `hard` is a
-            second state, with hard deletes.
+        models: which of the repository's silver models the feed has: log, state, living, quarantine, history; `hard`
+            is a second state, with hard deletes, `tracked` a second history, with other arguments.
+        tracked: arguments of the second history.
         location: folder below the landing root, the feed's name by default.
         fails: nodes that are expected to fail, and those that are skipped for it.
         tests: True runs the generic tests of a change log after the first round.
@@ -59,6 +60,7 @@ class Feed:
     using: str = "json"
     options: Mapping[str, str] = field(default_factory=dict)
     models: Sequence[str] = ("log",)
+    tracked: str = ""
     location: str | None = None
     fails: Sequence[str] = ()
     tests: bool = False
@@ -74,6 +76,8 @@ class Feed:
             "hard": f"slv_{SOURCE}__{self.name}_hard_state",
             "living": f"slv_{SOURCE}__{self.name}",
             "quarantine": f"qrn_{SOURCE}__{self.name}",
+            "history": f"slv_{SOURCE}__{self.name}_history",
+            "tracked": f"slv_{SOURCE}__{self.name}_tracked_history",
         }
         return {role: names[role] for role in self.models}
 
@@ -96,12 +100,14 @@ class Feed:
 
     def model_sql(self, role: str) -> str:
         """The repository's own model of that role, for this feed."""
-        template = self.nodes[role].replace("_hard_state", "_state")
+        template = self.nodes[role].replace("_hard_state", "_state").replace("_tracked_history", "_history")
         template = template.replace(f"{SOURCE}__{self.name}", f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}")
         path = REPOSITORY / "models" / "silver" / TEMPLATE_SOURCE / f"{template}.sql"
         sql = path.read_text(encoding="utf-8")
         sql = sql.replace(f'source("{TEMPLATE_SOURCE}", "{TEMPLATE_ENTITY}")', f'source("{SOURCE}", "{self.name}")')
         sql = sql.replace(f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}", f"{SOURCE}__{self.name}")
+        if role == "tracked":
+            return sql.replace(f'__{self.name}"))', f'__{self.name}"), {self.tracked})')
         return sql.replace('"delete_policy": "soft"', '"delete_policy": "hard"') if role == "hard" else sql
 
 
@@ -261,6 +267,11 @@ class Project:
     def state(self, feed: str, after_round: int | None = None, role: str = "state") -> list[Row]:
         """Rows of a state, tombstones included."""
         return self._rows(self.feeds[feed].nodes[role], after_round)
+
+    def history(self, feed: str, after_round: int | None = None, role: str = "history") -> list[Row]:
+        """Versions of a history, by position."""
+        rows = self._rows(self.feeds[feed].nodes[role], after_round)
+        return sorted(rows, key=lambda row: str(row["_cdc_position"]))
 
     def living(self, feed: str) -> list[Row]:
         """Rows of the live view, as it is now."""

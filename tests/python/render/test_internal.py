@@ -278,6 +278,11 @@ def test_base_type(macros: Renderer, data_type: str, base: str) -> None:
     assert macros.render("base_type", data_type) == base
 
 
+def test_comparable(macros: Renderer) -> None:
+    assert macros.render("comparable", "a", "map<string,string>") == "sort_array(map_entries(a))"
+    assert macros.render("comparable", "a", "array<string>") == "a"
+
+
 def test_subject_of_source(macros: Renderer) -> None:
     assert macros.render("subject_of_source", "caller", source()) == "caller: source shop.orders"
 

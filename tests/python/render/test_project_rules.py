@@ -135,7 +135,7 @@ def test_layers_are_read_upwards_only(parsed: Parsed) -> None:
 
 
 def test_roles_read_their_role(parsed: Parsed) -> None:
-    """A change log reads one source; its quarantine and its state read it; the living rows read the state."""
+    """A change log reads one source; its quarantine, state and history read it; the living rows read the state."""
     for model in parsed.models():
         if layer(model) != "silver":
             continue
@@ -145,8 +145,8 @@ def test_roles_read_their_role(parsed: Parsed) -> None:
         wanted = (
             f"source.alluvium.{match['source']}.{match['entity']}"
             if model["name"].startswith("stg_")
-            else f"model.alluvium.stg_{entity.removesuffix('_state')}"
-            if model["name"].startswith("qrn_") or entity.endswith("_state")
+            else f"model.alluvium.stg_{entity.removesuffix('_state').removesuffix('_history')}"
+            if model["name"].startswith("qrn_") or entity.endswith(("_state", "_history"))
             else f"model.alluvium.slv_{entity}_state"
         )
         assert model["depends_on"]["nodes"] == [wanted], model["name"]

@@ -168,7 +168,6 @@ def test_dump_value_refuses_what_could_change_it(macros: Renderer, data_type: st
 
 
 def test_text_column(macros: Renderer) -> None:
-    assert macros.render("base_type", column("c", "decimal(10,2)")) == "decimal"
     assert macros.render("text_column", column("c", "decimal(10,2)"))["cdc"] == {"semantic_type": "decimal"}
     assert macros.render("text_column", column("c", "int"))["cdc"] == {"semantic_type": None}
 
@@ -227,11 +226,6 @@ def test_cells_of_difference(macros: Renderer) -> None:
     sql = macros.sql("cells_of_difference", feed(columns=COLUMNS))
     assert "living.`total` <=> dump.`total` and dump.misfits['total'] is null" in sql
     assert_expression_parses(sql)
-
-
-def test_comparable(macros: Renderer) -> None:
-    assert macros.render("comparable", column("m", "map<string,int>"), "dump.") == "sort_array(map_entries(dump.`m`))"
-    assert macros.render("comparable", column("m"), "dump.") == "dump.`m`"
 
 
 def test_shown_value(macros: Renderer) -> None:

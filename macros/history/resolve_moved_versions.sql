@@ -1,0 +1,85 @@
+{#
+    The values that a create has not brought, because the row moved here from another key: those of the version that ended
+    there, by the delete at the create's source position (resolve_moved_values says more). Asked for after a history has merged
+    its batches, of all versions with such a column, since an event under an old key may change them. One that had
+    moved to its old key, too, is found a step later; after a hundred steps it stays unresolved.
+#}
+{% macro resolve_moved_versions() %}
+    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {%- if cdc.stored_as_scd_type and alluvium.newest_pending_batch() and not alluvium.is_level_with_upstreams() -%}
+        {%- set feed = alluvium.feed_of_node("resolve_moved_versions", model) -%}
+        {%- set steps = [] -%}
+        {%- for step in range(100) if alluvium.columns_of_unavailable_values(feed) and steps | length == step -%}
+            {%- set moved = alluvium.moved_versions_sql(feed) -%}
+            {%- if alluvium.query_rows("select 1 as moved from (" ~ moved ~ ") as moved limit 1") -%}
+                {%- do run_query(alluvium.resolve_moved_versions_sql(feed, moved)) -%}
+                {%- do steps.append(step) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The versions that do not show what their old key had, with what it had. Of two deletes at one position nothing says which it was. #}
+{% macro moved_versions_sql(feed) -%}
+{%- set length = alluvium.source_position_length(feed) -%}
+select
+    {{ alluvium.column_list(feed.key + ["_cdc_position"], "moved.") | join(", ") }},
+    {%- for name in alluvium.columns_of_unavailable_values(feed) %}
+    {%- set column = alluvium.quoted_identifier(name) %}
+    if({{ alluvium.is_moved(name, "moved") }}, old.{{ column }}, moved.{{ column }}) as {{ column }},
+    {%- endfor %}
+    {{ alluvium.unresolved_of_moved_version() }} as _cdc_unresolved_columns
+from (
+    select
+        *,
+        left({{ alluvium.created_position() }}, {{ length }}) as created_position
+    from {{ this }}
+    where _cdc_moved_columns is not null
+) as moved
+left join (
+    select
+        *,
+        left(_cdc_ended_position, {{ length }}) as deleted_position,
+        count(*) over (partition by left(_cdc_ended_position, {{ length }})) as deleted_rows
+    from {{ this }}
+    where
+        _cdc_ended_op = 'd'
+        and left(_cdc_ended_position, {{ length }}) in (
+            select left({{ alluvium.created_position() }}, {{ length }})
+            from {{ this }}
+            where _cdc_moved_columns is not null
+        )
+) as old on moved.created_position = old.deleted_position and old.deleted_rows = 1
+where
+    not {{ alluvium.unresolved_of_moved_version() }} <=> moved._cdc_unresolved_columns
+    {%- for name in alluvium.columns_of_unavailable_values(feed) %}
+    or {{ alluvium.is_resolved_otherwise(name, feed, "old", "moved") }}
+    {%- endfor %}
+{%- endmacro %}
+
+
+{# A version without an old one, whose delete has not come, keeps all names. #}
+{% macro unresolved_of_moved_version() -%}
+    {{ alluvium.array_or_null(
+        "array_sort(array_except(array_union(coalesce(moved._cdc_unresolved_columns, array()), moved._cdc_moved_columns), "
+        ~ "if(old._cdc_position is null, array(), array_except(moved._cdc_moved_columns, coalesce(old._cdc_unresolved_columns, array())))))"
+    ) }}
+{%- endmacro %}
+
+
+{% macro resolve_moved_versions_sql(feed, moved) -%}
+merge into {{ this }} as target
+using (
+    {{ moved | indent(4) }}
+) as source
+on {{ alluvium.same_key(feed, "target", "source") }} and target._cdc_position = source._cdc_position
+when matched
+    then update set
+        {%- for name in alluvium.columns_of_unavailable_values(feed) %}
+        {%- set column = alluvium.quoted_identifier(name) %}
+        {{ column }} = source.{{ column }},
+        {%- endfor %}
+        _cdc_unresolved_columns = source._cdc_unresolved_columns,
+        _cdc_batch = {{ alluvium.newest_pending_batch() }}
+{%- endmacro %}

@@ -1,0 +1,373 @@
+{#
+    The history of each key that a change log ever named: one row per version of its row, with half-open intervals. The order
+    is that of `_cdc_position`, and a version holds for the positions from `_cdc_position` up to, not with, `_cdc_ended_position`;
+    `_valid_from` and `_valid_to` are the source's times of the same two events. At each position the history shows what a state
+    would that had all events up to it.
+    A run computes the keys anew that its batches name, from all of their events, and merges the versions that differ
+    (history_merge_sql in this folder).
+    The two lists say which columns make a version, as in AUTO CDC: all but the key by default. A version shows the last
+    values of the others. Without `collapse_unchanged` each event that leaves a row makes a version.
+    The whole body of a slv_..._history model: {{ scd2_from_changes(ref('stg_shop__orders')) }}
+#}
+{% macro scd2_from_changes(
+    change_log, track_history_column_list=none, track_history_except_column_list=none, collapse_unchanged=true, snapshotted_with=[]
+) %}
+    {%- if not execute -%}
+        {{ return("select 1 as not_compiled") }}
+    {%- endif -%}
+    {%- do alluvium.require_incremental("scd2_from_changes", "merge") -%}
+    {%- do alluvium.require_post_hook("scd2_from_changes", "record_applied_batches") -%}
+    {%- set subject = "scd2_from_changes: model " ~ model.name -%}
+    {#- Without it dbt-spark's own merge would have no key to merge on. -#}
+    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {%- do alluvium.require_one_of(subject, "meta.cdc.stored_as_scd_type", cdc.get("stored_as_scd_type"), [2]) -%}
+    {%- do alluvium.require_one_of(subject, "collapse_unchanged", collapse_unchanged, [true, false]) -%}
+    {%- set feed = alluvium.feed_of_own_log("scd2_from_changes", change_log) -%}
+    {%- if not feed.key -%}
+        {% do alluvium.raise_invalid("scd2_from_changes: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: nothing tells the versions of rows without a key apart") %}
+    {%- endif -%}
+    {%- set tracked = alluvium.tracked_columns(subject, feed, track_history_column_list, track_history_except_column_list) -%}
+    {%- do alluvium.require_versions_of_table(
+        subject, [feed.key, track_history_column_list, track_history_except_column_list, collapse_unchanged]
+    ) -%}
+    {%- set batches = alluvium.pending_batches(change_log) -%}
+    {%- set resets = alluvium.resets_of_history(change_log, feed, batches, snapshotted_with) if batches else [] -%}
+    {{ return(adapter.dispatch("scd2_from_changes", "alluvium")(change_log, feed, tracked if collapse_unchanged else none, batches, resets)) }}
+{% endmacro %}
+
+
+{# The columns outside the key whose change makes a version. #}
+{% macro tracked_columns(subject, feed, column_list, except_column_list) %}
+    {%- set names = alluvium.names_outside_key(feed) -%}
+    {%- if column_list is not none and except_column_list is not none -%}
+        {% do alluvium.raise_invalid(subject, "track_history_except_column_list", except_column_list, "one of the two lists; track_history_column_list is given, too") %}
+    {%- endif -%}
+    {%- for argument, given in {"track_history_column_list": column_list, "track_history_except_column_list": except_column_list}.items() if given is not none -%}
+        {%- if given is string or given is not sequence -%}
+            {% do alluvium.raise_invalid(subject, argument, given, "a list of columns outside the key") %}
+        {%- endif -%}
+        {%- for name in given -%}
+            {% do alluvium.require_one_of(subject, argument, name, names) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if column_list is not none -%}
+        {{ return(names | select("in", column_list) | list) }}
+    {%- endif -%}
+    {{ return(names | reject("in", except_column_list or []) | list) }}
+{% endmacro %}
+
+
+{# Versions that were made in another way stay until their key has an event: the table would be of two kinds. #}
+{% macro require_versions_of_table(subject, options) %}
+    {%- set key = local_md5(tojson(options)) -%}
+    {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
+        {% do alluvium.raise_invalid(
+            subject, "the key with track_history_column_list, track_history_except_column_list and collapse_unchanged", options,
+            "those that " ~ this ~ " was built with; others need `dbt build --full-refresh --select " ~ this.identifier ~ "+`",
+        ) %}
+    {%- endif -%}
+    {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
+{% endmacro %}
+
+
+{#
+    All resets of the table, oldest first, as {position, micros}: a key is computed from its first event on. Remembered by a
+    fingerprint, because one that comes late, or a snapshot that turns out to have a rejected row, changes more than the newest.
+#}
+{% macro resets_of_history(change_log, feed, batches, snapshotted_with) %}
+    {%- if batches.after == batches.until and not snapshotted_with -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set resets = alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, "")) -%}
+    {%- set fingerprint = local_md5(tojson(resets)) -%}
+    {%- if batches.after != batches.until or fingerprint != alluvium.known_reset(this) -%}
+        {%- do alluvium.remember("reset_at", this, fingerprint) -%}
+        {%- do alluvium.remember("resets", this, tojson(resets)) -%}
+        {{ return(resets) }}
+    {%- endif -%}
+    {{ return([]) }}
+{% endmacro %}
+
+
+{% macro default__scd2_from_changes(change_log, feed, tracked, batches, resets) -%}
+{%- if batches and is_incremental() and alluvium.has_columns(this, feed) and batches.after == batches.until and not alluvium.remembered_resets() -%}
+-- Every batch of the log is applied.
+select *
+from {{ this }}
+where false
+{%- else -%}
+with
+{%- set is_partial = batches and is_incremental() and batches.after > 0 %}
+{%- if is_partial %}
+{{ alluvium.touched_keys(change_log, feed, batches, resets) }}
+{%- endif %}
+{{ alluvium.versions_of_keys(change_log, feed, tracked, batches, resets, "touched" if is_partial else none) }}
+
+{{ alluvium.changed_versions(feed, batches, "touched" if is_partial else none) if batches and is_incremental() else "select *\nfrom versions" }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{% macro touched_keys(change_log, feed, batches, resets) -%}
+{%- set has_new_resets = alluvium.remembered("reset_at", this) != alluvium.known_reset(this) -%}
+-- Keys of the new changes, and of versions that new resets do not leave as they are.
+touched as (
+    select {{ alluvium.column_list(feed.key) | join(", ") }}
+    from (
+        {{ alluvium.changes_of_batches(change_log, batches) | indent(8) }}
+    ) as news
+    {{- "" if has_new_resets else "\n    group by " ~ alluvium.column_list(feed.key) | join(", ") }}
+    {%- if has_new_resets %}
+    union
+    select {{ alluvium.column_list(feed.key) | join(", ") }}
+    from {{ this }}
+    where {{ alluvium.is_cut_by_reset(feed, resets) | indent(8) }}
+    {%- endif %}
+),
+{%- endmacro %}
+
+
+{# A version that lives on over a reset, or that ends at a snapshot that closes nothing. #}
+{% macro is_cut_by_reset(feed, resets) -%}
+    (_cdc_ended_op = 'r' and length(_cdc_ended_position) = {{ alluvium.source_position_length(feed) }}
+    {%- if resets %} and not array_contains({{ alluvium.literal_array(resets | map(attribute="position")) }}, _cdc_ended_position)
+    or coalesce({{ alluvium.first_reset_above(resets) | indent(4) }}.position < coalesce(_cdc_ended_position, '~'), false)
+    {%- endif %})
+{%- endmacro %}
+
+
+{# From the events of these keys, of all without `keys`, to their versions. #}
+{% macro versions_of_keys(change_log, feed, tracked, batches, resets, keys) -%}
+{%- set lineage = alluvium.history_lineage_columns() -%}
+{%- set is_contested = alluvium.has_contested_keys(feed) -%}
+-- The row changes, each once, however often it was delivered.
+delivered as (
+    select
+        *,
+        {{ alluvium.snapshot_start(feed) }} as _cdc_source_position
+    from (
+        {{ alluvium.changes_of_batches(change_log, {"after": 0, "until": batches.until} if batches else none) | indent(8) }}
+    ) as past
+    {%- if keys %}
+    where exists (select 1 from {{ keys }} where {{ alluvium.same_key(feed, "past", keys) }})
+    {%- endif %}
+),
+
+events as (
+    {{ alluvium.latest_by_key(
+        "delivered",
+        feed.key + ["_cdc_source_position", "_cdc_op"],
+        feed.columns | map(attribute="name") | list + lineage + ["_cdc_unavailable_columns"]
+    ) | indent(4) }}
+),
+
+-- Each event with the newest image of its row up to it.
+images as (
+    {{ alluvium.row_images("events", feed) | indent(4) }}
+),
+{%- if is_contested %}
+
+-- What lives after a delete under a key that two rows had at once.
+survivors as (
+    {{ alluvium.surviving_rows("events", feed, resets) | indent(4) }}
+),
+{%- endif %}
+
+{{ alluvium.intervals_of_rows(feed, tracked, resets, is_contested) }}
+
+versions as (
+    {{ alluvium.version_columns(feed, batches) | indent(4) }}
+)
+{%- endmacro %}
+
+
+{% macro intervals_of_rows(feed, tracked, resets, is_contested) -%}
+{%- set by_position -%}
+over (partition by {{ alluvium.column_list(feed.key) | join(", ") }} order by _cdc_position)
+{%- endset -%}
+-- The row that each event leaves under its key, NULL for none.
+settled as (
+    select
+        {{ (alluvium.column_list(feed.key + alluvium.history_lineage_columns(), "images.")) | join(",\n        ") }},
+        {{ alluvium.row_after_event(feed, is_contested) | indent(8) }} as _cdc_row
+    from images
+    {%- if is_contested %}
+    left join survivors on {{ alluvium.same_key(feed, "images", "survivors") }} and images._cdc_position = survivors._cdc_position
+    {%- endif %}
+),
+
+followed as (
+    select
+        *,
+        lead(struct(_cdc_position as position, _cdc_op as op, _cdc_source_ts as source_ts)) {{ by_position }} as _cdc_next
+        {%- if resets %},
+        {{ alluvium.first_reset_above(resets) | indent(8) }} as _cdc_reset
+        {%- endif %}
+    from settled
+),
+
+-- What ended it: the next event, or a reset before.
+ended as (
+    select
+        *,
+        {{ alluvium.end_of_row(feed, resets) | indent(8) }} as _cdc_until
+    from followed
+    where _cdc_row is not null
+),
+
+-- Rows that go on from the one before are one version.
+numbered as (
+    select
+        *,
+        count_if(not _cdc_goes_on) {{ by_position }} as _cdc_version
+    from (
+        select
+            *,
+            coalesce({{ alluvium.goes_on(feed, tracked, by_position) | indent(12) }}, false) as _cdc_goes_on
+        from ended
+    ) as compared
+),
+{%- endmacro %}
+
+
+{# The `_cdc_*` columns that a version keeps of the event that it begins with. #}
+{% macro history_lineage_columns() %}
+    {{ return(alluvium.state_lineage_columns() | reject("equalto", "_cdc_batch") | list) }}
+{% endmacro %}
+
+
+{% macro row_after_event(feed, is_contested) -%}
+{%- if is_contested -%}
+case
+    when images._cdc_op <> 'd' then images._cdc_image
+    when size(survivors._cdc_rows.rows) > 0 then {{ alluvium.image_of_survivor("survivors", feed) | indent(4) }}
+end
+{%- else -%}
+if(images._cdc_op = 'd', null, images._cdc_image)
+{%- endif -%}
+{%- endmacro %}
+
+
+{# A snapshot does not end a row that it names. #}
+{% macro end_of_row(feed, resets) -%}
+{%- if resets -%}
+if(
+    _cdc_reset.position < coalesce(_cdc_next.position, '~')
+    and not coalesce(_cdc_next.op = 'r' and startswith(_cdc_next.position, _cdc_reset.position), false),
+    struct(
+        _cdc_reset.position as position,
+        if(length(_cdc_reset.position) = {{ alluvium.source_position_length(feed) }}, 'r', 't') as op,
+        timestamp_micros(_cdc_reset.micros) as source_ts
+    ),
+    _cdc_next
+)
+{%- else -%}
+_cdc_next
+{%- endif -%}
+{%- endmacro %}
+
+
+{#
+    Whether a row is the one before: with equal values where versions are collapsed, or the survivor of a delete that was another
+    row's.
+#}
+{% macro goes_on(feed, tracked, by_position) -%}
+{%- set same = [alluvium.compared_values(feed, tracked)] if tracked is not none else [] -%}
+{%- if alluvium.has_contested_keys(feed) -%}
+    {%- do same.append("struct(_cdc_row._cdc_position, _cdc_row._cdc_unresolved_columns)") -%}
+{%- endif -%}
+lag(_cdc_until.position) {{ by_position }} = _cdc_position
+and (
+    {%- for row in same %}
+    {{ "or " if not loop.first }}lag({{ row }}) {{ by_position }} <=> {{ row }}
+    {%- else %}
+    false
+    {%- endfor %}
+)
+{%- endmacro %}
+
+
+{# What is not known of a row is compared, too. Maps as arrays of their entries, since Spark does not compare maps. #}
+{% macro compared_values(feed, tracked) %}
+    {%- set values = [alluvium.array_or_null("array_intersect(_cdc_row._cdc_unresolved_columns, " ~ alluvium.literal_array(tracked) ~ ")") if tracked else "true"] -%}
+    {%- for column in feed.columns if column.name in tracked -%}
+        {%- do values.append(alluvium.comparable("_cdc_row." ~ alluvium.quoted_identifier(column.name), column.data_type)) -%}
+    {%- endfor -%}
+    {{ return("struct(" ~ values | join(", ") ~ ")") }}
+{% endmacro %}
+
+
+{# The values of a version are its last event's, where it is from its first one's. #}
+{% macro version_columns(feed, batches) -%}
+{%- set key = alluvium.column_list(feed.key) -%}
+{%- set values = alluvium.names_outside_key(feed) -%}
+select
+    {%- for column in feed.columns %}
+    {{ "" if column.name in feed.key else "_cdc_last.row." }}{{ alluvium.quoted_identifier(column.name) }},
+    {%- endfor %}
+    _cdc_first._cdc_source_ts as _valid_from,
+    _cdc_last.until.source_ts as _valid_to,
+    _cdc_last.until is null as _is_current,
+    _cdc_last.until.position as _cdc_ended_position,
+    _cdc_last.until.op as _cdc_ended_op,
+    _cdc_last.row._cdc_position as _cdc_image_position,
+    _cdc_last.row._cdc_value_positions,
+    _cdc_last.row._cdc_moved_columns,
+    _cdc_last.row._cdc_unresolved_columns,
+    {{ alluvium.column_list(alluvium.history_lineage_columns() | reject("equalto", "_cdc_source_ts"), "_cdc_first.") | join(",\n    ") }},
+    cast({{ batches.until if batches else 0 }} as bigint) as _cdc_batch
+from (
+    select
+        {{ key | join(", ") }},
+        min_by(struct({{ alluvium.history_lineage_columns() | join(", ") }}), _cdc_position) as _cdc_first,
+        max_by(struct(_cdc_row as row, _cdc_until as until), _cdc_position) as _cdc_last
+    from numbered
+    group by {{ key | join(", ") }}, _cdc_version
+) as versions_of_events
+{%- endmacro %}
+
+
+{#
+    What to merge: versions that the table does not have like that, and with a NULL `_cdc_op` those that it has and that are
+    none any more. A column that the table has not yet is NULL in it.
+#}
+{% macro changed_versions(feed, batches, keys) -%}
+{%- set types = {"_cdc_value_positions": "map<string,string>"} -%}
+{%- for column in feed.columns -%}
+    {%- do types.update({column.name: column.data_type}) -%}
+{%- endfor -%}
+{%- set there = adapter.get_columns_in_relation(this) | map(attribute="name") | list -%}
+{%- set columns = alluvium.names_outside_key(feed) + alluvium.history_columns() -%}
+select
+    {%- for name in feed.key %}
+    {%- set column = alluvium.quoted_identifier(name) %}
+    coalesce(versions.{{ column }}, stored.{{ column }}) as {{ column }},
+    {%- endfor %}
+    coalesce(versions._cdc_position, stored._cdc_position) as _cdc_position,
+    {{ alluvium.column_list(columns, "versions.") | join(",\n    ") }},
+    cast({{ batches.until }} as bigint) as _cdc_batch
+from versions
+full outer join (
+    select *
+    from {{ this }} as stored
+    {%- if keys %}
+    where exists (select 1 from {{ keys }} where {{ alluvium.same_key(feed, "stored", keys) }})
+    {%- endif %}
+) as stored on {{ alluvium.same_key(feed, "versions", "stored") }} and versions._cdc_position = stored._cdc_position
+where
+    versions._cdc_position is null
+    or stored._cdc_position is null
+    {%- for name in columns %}
+    {%- set column = alluvium.quoted_identifier(name) %}
+    or not {{ alluvium.comparable("versions." ~ column, types.get(name, "")) }} <=> {{ alluvium.comparable("stored." ~ column, types.get(name, "")) if name in there else "null" }}
+    {%- endfor %}
+{%- endmacro %}
+
+
+{# The columns of a history that are not the source's, but the position that it is merged on and the batch. #}
+{% macro history_columns() %}
+    {{ return([
+        "_valid_from", "_valid_to", "_is_current", "_cdc_ended_position", "_cdc_ended_op", "_cdc_image_position",
+        "_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns",
+    ] + alluvium.history_lineage_columns() | reject("in", ["_cdc_source_ts", "_cdc_position"]) | list) }}
+{% endmacro %}
