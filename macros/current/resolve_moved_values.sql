@@ -51,9 +51,13 @@
 #}
 {% macro write_down(name, query) %}
     {%- set table = api.Relation.create(schema=this.schema, identifier=this.identifier ~ "__" ~ name) -%}
-    {%- set columns = [] -%}
+    {#- Spark describes a struct without the quotes that its fields may need; the source's YAML has them. -#}
+    {%- set columns, declared = [], {} -%}
+    {%- for column in alluvium.feed_of_node("write_down", model).columns -%}
+        {%- do declared.update({column.name: column.data_type}) -%}
+    {%- endfor -%}
     {%- for column in alluvium.query_rows("describe query\n" ~ query) -%}
-        {%- do columns.append(alluvium.quoted_identifier(column.col_name) ~ " " ~ column.data_type) -%}
+        {%- do columns.append(alluvium.quoted_identifier(column.col_name) ~ " " ~ declared.get(column.col_name, column.data_type)) -%}
     {%- endfor -%}
     {%- do run_query("drop table if exists " ~ table) -%}
     {%- do run_query("create table " ~ table ~ " (" ~ columns | join(", ") ~ ") using parquet") -%}
