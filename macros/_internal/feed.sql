@@ -9,6 +9,19 @@
         "layout": "confluent",
         "store_envelope": false,
         "key": none,
+        "keys": none,
+        "order_by": none,
+        "sequence_by": none,
+        "apply_as_deletes": none,
+        "apply_as_truncates": none,
+        "ignore_null_updates": false,
+        "ignore_null_updates_column_list": none,
+        "ignore_null_updates_except_column_list": none,
+        "column_list": none,
+        "except_column_list": none,
+        "stored_as_scd_type": 1,
+        "track_history_column_list": none,
+        "track_history_except_column_list": none,
         "time_precision_mode": "adaptive",
         "decimal_handling_mode": "precise",
         "decimal_format": "base64",
@@ -29,10 +42,12 @@
 
 {% macro feed_allowed_values() %}
     {{ return({
-        "connector": ["postgresql", "mysql", "mariadb"],
-        "shape": ["envelope", "flattened"],
+        "connector": ["postgresql", "mysql", "mariadb", "sqlserver", "oracle", "mongodb", "jdbc", "table"],
+        "shape": ["envelope", "flattened", "row"],
         "layout": ["confluent", "lenses"],
         "store_envelope": [true, false],
+        "ignore_null_updates": [true, false],
+        "stored_as_scd_type": [1, 2, "1", "2"],
         "time_precision_mode": [
             "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
         ],
@@ -49,17 +64,30 @@
 {% endmacro %}
 
 
+{# What a connector's files have where nothing else is declared. #}
+{% macro connector_defaults(connector) %}
+    {{ return({
+        "jdbc": {"time_precision_mode": "connect"},
+        "table": {"time_precision_mode": "isostring", "decimal_format": "numeric"},
+        "mongodb": {"decimal_handling_mode": "string"},
+    }.get(connector, {})) }}
+{% endmacro %}
+
+
 {% macro feed_of_source(caller_name, node) %}
     {%- set feed = alluvium.feed_defaults() -%}
+    {%- set options = {} -%}
     {%- set subject = alluvium.subject_of_source(caller_name, node) -%}
     {%- for meta in [node.source_meta or {}, node.meta or {}, (node.config or {}).get("meta") or {}] -%}
         {%- for option, value in (meta.get("cdc") or {}).items() -%}
             {%- if option not in feed -%}
                 {% do alluvium.raise_invalid(subject, "meta.cdc option", option, feed.keys() | list) %}
             {%- endif -%}
-            {%- do feed.update({option: value}) -%}
+            {%- do options.update({option: value}) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- do feed.update(alluvium.connector_defaults(options.get("connector"))) -%}
+    {%- do feed.update(options) -%}
     {%- for option, allowed in alluvium.feed_allowed_values().items() -%}
         {% do alluvium.require_one_of(subject, "meta.cdc." ~ option, feed[option], allowed) %}
     {%- endfor -%}
@@ -73,6 +101,7 @@
         "columns": alluvium.feed_columns(subject, node),
         "relation": api.Relation.create(database=node.database, schema=node.schema, identifier=node.identifier),
     }) -%}
+    {%- do alluvium.apply_clauses(subject, feed) -%}
     {%- do alluvium.require_key(subject, feed) -%}
     {#- Without a prefix the fields that add.fields adds cannot be told from columns. -#}
     {%- if feed.shape == "flattened" and not feed.add_fields_prefix -%}

@@ -40,7 +40,7 @@
         {%- set missing = alluvium.query_rows(alluvium.missing_files_sql(alluvium.file_listing(feed), change_log))[0] -%}
         {%- if missing.file_count -%}
             {% do alluvium.raise_invalid(
-                "decode_debezium: source " ~ feed.name,
+                alluvium.decoder(feed) ~ ": source " ~ feed.name,
                 "full refresh without " ~ missing.file_count ~ " of the files that " ~ change_log ~ " was read from, the first of them",
                 missing.first_path,
                 "bring them back, or give up their changes with --vars 'alluvium_rebuild_without_missing_files: true'",

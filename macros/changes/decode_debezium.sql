@@ -10,14 +10,27 @@
     {%- if not execute -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
-    {%- set feed = alluvium.feed_of_relation("decode_debezium", source_relation) -%}
-    {%- do alluvium.require_incremental("decode_debezium", "append") -%}
-    {%- do alluvium.require_post_hook("decode_debezium", "record_applied_files") -%}
+    {%- set feed = alluvium.feed_to_decode("decode_debezium", source_relation, ["envelope", "flattened"]) -%}
     {{ return(adapter.dispatch("decode_debezium", "alluvium")(feed, alluvium.next_batch(feed))) }}
 {% endmacro %}
 
 
-{% macro default__decode_debezium(feed, batch) -%}
+{% macro default__decode_debezium(feed, batch) %}
+    {{ return(alluvium.change_log_sql(feed, batch)) }}
+{% endmacro %}
+
+
+{# What a model that decodes needs, whatever the shape of its records. #}
+{% macro feed_to_decode(caller_name, source_relation, shapes) %}
+    {%- set feed = alluvium.feed_of_relation(caller_name, source_relation) -%}
+    {%- do alluvium.require_one_of(caller_name ~ ": source " ~ feed.name, "meta.cdc.shape", feed.shape, shapes) -%}
+    {%- do alluvium.require_incremental(caller_name, "append") -%}
+    {%- do alluvium.require_post_hook(caller_name, "record_applied_files") -%}
+    {{ return(feed) }}
+{% endmacro %}
+
+
+{% macro change_log_sql(feed, batch) -%}
 {%- if batch.after is not none and alluvium.has_columns(this, feed) and not batch.runs -%}
 -- Every listed file is in the log.
 select *
@@ -45,7 +58,7 @@ parsed as (
             'array<{{ alluvium.record_type(feed, "map<string,string>") }}>',
             map('allowSingleQuotes', 'false')
         ) as lines
-        {%- if feed.decimal_format == "numeric" %},
+        {%- if alluvium.reads_json_numbers(feed) %},
         from_json(concat('[', value, ']'), {{ alluvium.string_literal("array<" ~ alluvium.record_type(feed, alluvium.number_fields_type(feed)) ~ ">") }}) as number_lines
         {%- endif %}
     from records
@@ -55,13 +68,17 @@ parsed as (
 {{ alluvium.recognise(feed) }},
 
 {{ alluvium.typed_values(feed) }},
+{%- if feed.shape == "row" %}
+
+{{ alluvium.operations_of_rows(feed) }},
+{%- endif %}
 
 -- The verdict on each row.
 judged as (
     select
         *,
         {{ alluvium.reject_reason(feed) | indent(8) }} as {{ "image_reject_reason" if alluvium.keeps_images_before(feed) else "reject_reason" }}
-    from typed
+    from {{ "operations" if feed.shape == "row" else "typed" }}
 ),
 
 numbered as (
@@ -99,7 +116,7 @@ sent as (
 texts as (
     select
         *,
-        {%- for column in feed.columns %}
+        {%- for column in alluvium.declared_columns(feed) %}
         {{ alluvium.column_text(column, feed) }} as {{ alluvium.text_of(column.name) }}{{ "," if not loop.last }}
         {%- endfor %}
     from sent
@@ -109,7 +126,7 @@ texts as (
 typed as (
     select
         *,
-        {%- for column in feed.columns %}
+        {%- for column in alluvium.declared_columns(feed) %}
         {{ alluvium.decode_column(column, feed) }} as {{ alluvium.value_of(column.name) }}{{ "," if not loop.last }}
         {%- endfor %}
     from texts

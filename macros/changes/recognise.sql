@@ -3,7 +3,10 @@
     transaction markers, schema changes, logical messages and tombstones may lie among the row changes.
 #}
 {% macro recognise(feed) %}
-    {{ return(alluvium.recognise_envelope(feed) if feed.shape == "envelope" else alluvium.recognise_flattened(feed)) }}
+    {%- set by_shape = {
+        "envelope": alluvium.recognise_envelope, "flattened": alluvium.recognise_flattened, "row": alluvium.recognise_row
+    } -%}
+    {{ return(by_shape[feed.shape](feed)) }}
 {% endmacro %}
 
 
@@ -30,7 +33,7 @@ recognised as (
         {{ alluvium.record_of_image(feed) | indent(8) }},
         {%- else %}
         record_op as op,
-        if(record_op = 'd', record_before, record_after) as row_image,
+        {{ alluvium.row_image_of_envelope(feed) | indent(8) }} as row_image,
         {%- endif %}
         {%- if alluvium.has_unavailable_values(feed) or alluvium.keeps_images_before(feed) %}
         if(record_op = 'u', record_before, null) as image_before,
@@ -38,6 +41,7 @@ recognised as (
         {{ alluvium.record_kind(
             feed,
             "case"
+            ~ ("\n                when record_op = 'u' and record_after is null then 'rejected'" if feed.connector == "mongodb" else "")
             ~ "\n                when record_op in ('c', 'u', 'd', 'r') then 'change'"
             ~ "\n                when record_op = 't' then 'truncate'"
             ~ "\n                when record_op = 'm' and record_source is not null then 'message'"
@@ -50,13 +54,11 @@ recognised as (
         ) }} as kind,
         timestamp_micros(coalesce(record_source.ts_us, try_multiply(record_source.ts_ms, 1000))) as source_ts,
         record_source.snapshot as snapshot,
-        coalesce(record_source.gtid, cast(record_source.txId as string), record_transaction.id) as transaction_id,
-        record_transaction.total_order as transaction_order,
-        record_source.sequence as source_sequence,
-        record_source.lsn as source_lsn,
-        record_source.file as source_file,
-        record_source.pos as source_pos,
-        record_source.row as source_row
+        coalesce(record_source.gtid, record_source.txId, record_transaction.id) as transaction_id,
+        record_transaction.total_order as transaction_order
+        {%- for field in alluvium.source_fields(feed) %},
+        record_source.{{ field }} as source_{{ field }}
+        {%- endfor %}
     from unwrapped
     {%- if alluvium.keeps_images_before(feed) %}
     {{ alluvium.images_of_record() | indent(4) }}
@@ -110,21 +112,43 @@ recognised as (
         timestamp_micros(try_multiply(try_cast(coalesce(fields['{{ prefix }}source_ts_ms'], fields['{{ prefix }}ts_ms']) as bigint), 1000)) as source_ts,
         coalesce(fields['{{ prefix }}source_snapshot'], fields['{{ prefix }}snapshot']) as snapshot,
         coalesce(fields['{{ prefix }}transaction_id'], fields['{{ prefix }}source_txId'], fields['{{ prefix }}txId']) as transaction_id,
-        try_cast(fields['{{ prefix }}transaction_total_order'] as bigint) as transaction_order,
-        coalesce(fields['{{ prefix }}source_sequence'], fields['{{ prefix }}sequence']) as source_sequence,
-        try_cast(coalesce(fields['{{ prefix }}source_lsn'], fields['{{ prefix }}lsn']) as bigint) as source_lsn,
-        coalesce(fields['{{ prefix }}source_file'], fields['{{ prefix }}file']) as source_file,
-        try_cast(coalesce(fields['{{ prefix }}source_pos'], fields['{{ prefix }}pos']) as bigint) as source_pos,
-        try_cast(coalesce(fields['{{ prefix }}source_row'], fields['{{ prefix }}row']) as bigint) as source_row
+        try_cast(fields['{{ prefix }}transaction_total_order'] as bigint) as transaction_order
+        {%- for field, type in alluvium.source_fields(feed).items() %},
+        {{ alluvium.flattened_source_field(field, type, prefix) }} as source_{{ field }}
+        {%- endfor %}
     from operations
 )
 {%- endmacro %}
 
 
-{# The fields of a flattened record, from the payload where it has a schema, and its operation. #}
+{# `add.fields=source.lsn` and `add.fields=lsn` name it differently; `ts_ms` without its struct is the connector's clock. #}
+{% macro flattened_source_field(field, type, prefix) %}
+    {%- set text = "fields['" ~ prefix ~ "source_" ~ field ~ "']" -%}
+    {%- set text = text if field == "ts_ms" else "coalesce(" ~ text ~ ", fields['" ~ prefix ~ field ~ "'])" -%}
+    {{ return(text if type == "string" else "try_cast(" ~ text ~ " as " ~ type ~ ")") }}
+{% endmacro %}
+
+
+{# The fields of a flattened record and its operation. #}
 {% macro flattened_operations(feed) -%}
-{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
 {%- set prefix = alluvium.string_literal(feed.add_fields_prefix)[1:-1] -%}
+{{ alluvium.fields_of_record(feed) }},
+
+operations as (
+    select
+        *,
+        case
+            when fields['{{ prefix }}deleted'] = 'true' then 'd'
+            else coalesce(fields['{{ prefix }}op'], 'u')
+        end as record_op
+    from rows
+)
+{%- endmacro %}
+
+
+{# The fields of a record that is not an envelope, from the payload where it has a schema. #}
+{% macro fields_of_record(feed) -%}
+{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
 unwrapped as (
     select
         *,
@@ -142,15 +166,23 @@ rows as (
             semantic_types
         ) as record_semantic_types
     from unwrapped
-),
+)
+{%- endmacro %}
 
-operations as (
+
+{# A bare row says neither its operation nor its position; what the feed's clauses make of it is known once it has types (operations_of_rows). #}
+{% macro recognise_row(feed) -%}
+{{ alluvium.fields_of_record(feed) }},
+
+recognised as (
     select
-        *,
-        case
-            when fields['{{ prefix }}deleted'] = 'true' then 'd'
-            else coalesce(fields['{{ prefix }}op'], 'u')
-        end as record_op
+        {{ alluvium.carried_columns(feed) | indent(8) }},
+        record_semantic_types as semantic_types,
+        fields as row_image,
+        {{ alluvium.record_kind(feed, "'change'") }} as record_kind,
+        cast(null as string) as snapshot,
+        cast(null as string) as transaction_id,
+        cast(null as bigint) as transaction_order
     from rows
 )
 {%- endmacro %}
@@ -180,7 +212,7 @@ operations as (
 {# What every shape of record carries on: its text, where it stands, where it was delivered. #}
 {% macro carried_columns(feed) -%}
 value,
-{%- if feed.decimal_format == "numeric" %}
+{%- if alluvium.reads_json_numbers(feed) %}
 number_lines,
 {%- endif %}
 read_error,

@@ -4,13 +4,13 @@
     {schema, payload} and the bare payload are read, so a change of `schemas.enable` in mid-topic is no matter.
 #}
 {% macro record_type(feed, row_image_type) -%}
-    {%- if feed.shape == "flattened" and row_image_type.startswith("map") -%}
+    {%- if feed.shape != "envelope" and row_image_type.startswith("map") -%}
         {%- set value = row_image_type -%}
-    {%- elif feed.shape == "flattened" -%}
+    {%- elif feed.shape != "envelope" -%}
         {%- set fields = row_image_type[7:-1] -%}
         {%- set value = "struct<payload:" ~ row_image_type ~ ("," ~ fields if fields) ~ ">" -%}
     {%- else -%}
-        {%- set envelope = alluvium.envelope_fields(row_image_type) -%}
+        {%- set envelope = alluvium.envelope_fields(feed, row_image_type) -%}
         {%- set value = "struct<schema:" ~ alluvium.envelope_schema_type() ~ ",payload:struct<" ~ envelope ~ ">," ~ envelope ~ ">" -%}
     {%- endif -%}
     {%- if feed.store_envelope -%}
@@ -26,7 +26,7 @@
 #}
 {% macro number_fields_type(feed) %}
     {%- set fields = [] -%}
-    {%- for column in feed.columns if column.data_type.startswith("decimal") -%}
+    {%- for column in alluvium.declared_columns(feed) if column.data_type.startswith("decimal") -%}
         {%- set whole_digits = alluvium.decimal_precision(column.data_type) - alluvium.decimal_scale(column.data_type) -%}
         {%- do fields.append(alluvium.quoted_identifier(column.name) ~ ":decimal(38," ~ (38 - whole_digits) ~ ")") -%}
     {%- endfor -%}
@@ -34,11 +34,17 @@
 {% endmacro %}
 
 
+{# Whether there are any, which costs reading each line a second time. #}
+{% macro reads_json_numbers(feed) %}
+    {{ return(feed.decimal_format == "numeric" and alluvium.number_fields_type(feed) != "struct<>") }}
+{% endmacro %}
+
+
 {# The same for one column, out of number_lines. #}
 {% macro json_number(column, feed) %}
     {%- set record = "number_lines[0].value" if feed.store_envelope else "number_lines[0]" -%}
     {%- set name = alluvium.quoted_identifier(column.name) -%}
-    {%- if feed.shape == "flattened" -%}
+    {%- if feed.shape != "envelope" -%}
         {{ return("coalesce(" ~ record ~ ".payload." ~ name ~ ", " ~ record ~ "." ~ name ~ ")") }}
     {%- endif -%}
     {%- set images = [] -%}
@@ -49,10 +55,18 @@
 {% endmacro %}
 
 
-{% macro envelope_fields(row_image_type) %}
+{# MongoDB's images are texts of JSON. #}
+{% macro envelope_fields(feed, row_image_type) %}
+    {%- set image = "string" if feed.connector == "mongodb" else row_image_type -%}
+    {%- set source = {"snapshot": "string", "txId": "string", "gtid": "string", "ts_ms": "bigint", "ts_us": "bigint"} -%}
+    {%- do source.update(alluvium.source_fields(feed)) -%}
+    {%- set source_fields = [] -%}
+    {%- for field, type in source.items() -%}
+        {%- do source_fields.append(field ~ ":" ~ type) -%}
+    {%- endfor -%}
     {{ return(
-        "before:" ~ row_image_type ~ ",after:" ~ row_image_type ~ ",op:string,ts_ms:bigint"
-        ~ ",source:struct<snapshot:string,sequence:string,lsn:bigint,txId:bigint,file:string,pos:bigint,row:bigint,gtid:string,ts_ms:bigint,ts_us:bigint>"
+        "before:" ~ image ~ ",after:" ~ image ~ ",op:string,ts_ms:bigint"
+        ~ ",source:struct<" ~ source_fields | join(",") ~ ">"
         ~ ",transaction:struct<id:string,total_order:bigint>"
         ~ ",status:string,databaseName:string"
     ) }}

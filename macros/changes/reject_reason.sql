@@ -10,6 +10,9 @@
         when value is not null and value <> decode(cast(value as binary), 'UTF-8') then 'invalid_utf8'
         {%- endif %}
         when kind = 'rejected' and malformed then 'malformed_json'
+        {%- if feed.connector == "mongodb" %}
+        when kind = 'rejected' and op = 'u' then 'partial_document'
+        {%- endif %}
         when kind = 'rejected' and op is not null then concat('unknown_op: ', op)
         when kind = 'rejected' then 'unknown_shape'
         when kind in ('change', 'truncate') and not {{ alluvium.has_source_position(feed) }} then 'missing_position'
@@ -59,7 +62,7 @@
 
 
 {% macro unknown_columns(feed) -%}
-    {%- set known = alluvium.literal_array(feed.columns | map(attribute="name")) -%}
+    {%- set known = alluvium.literal_array(alluvium.declared_columns(feed) | map(attribute="name")) -%}
     {%- if feed.shape == "flattened" -%}
         array_except(filter(map_keys(row_image), name -> not startswith(name, {{ alluvium.string_literal(feed.add_fields_prefix) }})), {{ known }})
     {%- else -%}
@@ -71,7 +74,7 @@
 {# Columns whose text is there and whose value is not, or not all of it. #}
 {% macro misfit_columns(feed) %}
     {%- set conditions = {} -%}
-    {%- for column in feed.columns if not alluvium.takes_any_text(column, feed) -%}
+    {%- for column in alluvium.declared_columns(feed) if not alluvium.takes_any_text(column, feed) -%}
         {%- do conditions.update({column.name: alluvium.is_misfit(column, feed)}) -%}
     {%- endfor -%}
     {{ return(alluvium.names_where(conditions)) }}
@@ -135,7 +138,7 @@
     {%- set columns = [] -%}
     {%- if feed.time_precision_mode in ["adaptive", "adaptive_time_microseconds"] -%}
         {%- do columns.extend(
-            feed.columns | selectattr("data_type", "in", ["timestamp_ntz", "array<timestamp_ntz>"]) | rejectattr("cdc.semantic_type")
+            alluvium.declared_columns(feed) | selectattr("data_type", "in", ["timestamp_ntz", "array<timestamp_ntz>"]) | rejectattr("cdc.semantic_type")
         ) -%}
     {%- endif -%}
     {{ return(columns) }}

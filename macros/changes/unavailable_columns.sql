@@ -12,17 +12,25 @@
     {%- if not conditions -%}
         {{ return("cast(null as array<string>)") }}
     {%- endif -%}
-    {{ return("if(kind = 'change' and op in ('c', 'u'), " ~ alluvium.array_or_null(alluvium.names_where(conditions)) ~ ", null)") }}
+    {#- What a row's operation is, is not known yet; a delete's missing values are taken for none in any case. -#}
+    {%- set may_lack = "record_kind = 'change'" if feed.shape == "row" else "kind = 'change' and op in ('c', 'u')" -%}
+    {{ return("if(" ~ may_lack ~ ", " ~ alluvium.array_or_null(alluvium.names_where(conditions)) ~ ", null)") }}
 {% endmacro %}
 
 
-{# Whether any event of a feed may lack a value; without a key there are whole images or inserts alone. #}
+{# Whether any event of a feed may lack a value that its source has; without a key there are whole images or inserts alone. #}
 {% macro has_unavailable_values(feed) %}
-    {{ return(feed.connector == "postgresql" and feed.replica_identity != "full" and feed.key | length > 0) }}
+    {{ return(
+        feed.key | length > 0
+        and (feed.connector == "oracle" or (feed.connector == "postgresql" and feed.replica_identity != "full"))
+    ) }}
 {% endmacro %}
 
 
-{# Names of the columns that PostgreSQL may store out of line, by their types; a column of the key never is. #}
+{#
+    Names of the columns that an event may leave out: by their types what PostgreSQL may store out of line and Oracle's LOBs, or
+    the columns of rows whose NULLs are declared to change nothing. A column of the key never is.
+#}
 {% macro columns_of_unavailable_values(feed) %}
     {%- set names = [] -%}
     {%- for column in feed.columns if alluvium.may_be_unavailable(column, feed) -%}
@@ -33,20 +41,30 @@
 
 
 {% macro may_be_unavailable(column, feed) %}
+    {%- if feed.shape == "row" -%}
+        {{ return(column.name in (feed.ignored_null_columns or [])) }}
+    {%- endif -%}
     {{ return(
         alluvium.has_unavailable_values(feed)
         and column.name not in feed.key
-        and alluvium.base_type(column.data_type) in ["string", "binary", "array", "map", "struct", "decimal"]
+        and alluvium.base_type(column.data_type) in (["string", "binary"] if feed.connector == "oracle" else ["string", "binary", "array", "map", "struct", "decimal"])
     ) }}
 {% endmacro %}
 
 
-{# An image before the update that has the value says that the one after it has, too. #}
+{#
+    PostgreSQL's image before the update that has the value says that the one after it has, too; Oracle's never has it.
+    A NULL of a row is a value that was not sent; an absent field with a declared default has that.
+#}
 {% macro is_unavailable(column, feed) -%}
+{%- if feed.shape == "row" -%}
+    row_image[{{ alluvium.string_literal(column.name) }}] is null{{ " and map_contains_key(row_image, " ~ alluvium.string_literal(column.name) ~ ")" if "default" in column.cdc }}
+{%- else -%}
     row_image[{{ alluvium.string_literal(column.name) }}] in ({{ alluvium.placeholders(column.data_type, feed.unavailable_value_placeholder) | join(", ") }})
-    {%- if feed.shape == "envelope" %}
+    {%- if feed.shape == "envelope" and feed.connector == "postgresql" %}
                 and image_before[{{ alluvium.string_literal(column.name) }}] is null
     {%- endif -%}
+{%- endif -%}
 {%- endmacro %}
 
 

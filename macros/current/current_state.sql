@@ -19,6 +19,9 @@
     {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.merge_guard", cdc.get("merge_guard"), ["_cdc_position"]) -%}
     {%- set feed = alluvium.feed_of_own_log("current_state", change_log) -%}
     {%- do alluvium.require_countable(feed) if not feed.key -%}
+    {%- if snapshotted_with and alluvium.has_declared_order(feed) -%}
+        {% do alluvium.raise_invalid("current_state: source " ~ feed.name, "snapshotted_with", snapshotted_with | map("string") | list, "none where meta.cdc declares the order: no position says where a snapshot began") %}
+    {%- endif -%}
     {%- do alluvium.require_key_of_table(feed) -%}
     {%- set batches = alluvium.pending_batches(change_log) -%}
     {%- set resets = alluvium.pending_resets(change_log, feed, batches, snapshotted_with) if batches else [] -%}

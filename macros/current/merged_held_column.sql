@@ -14,6 +14,8 @@
         {{ return(alluvium.merged_value_positions(feed)) }}
     {%- elif name == "_cdc_moved_columns" -%}
         {{ return(alluvium.merged_column_names(feed, name, "false")) }}
+    {%- elif name == "_cdc_unresolved_columns" and not alluvium.has_unavailable_values(feed) -%}
+        {{ return("null") }}
     {%- elif name == "_cdc_unresolved_columns" -%}
         {{ return(alluvium.merged_column_names(feed, name, "true")) }}
     {%- endif -%}

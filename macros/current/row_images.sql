@@ -21,7 +21,9 @@
 {%- endfor -%}
 {%- do image.append(alluvium.positions_of_held_values(held) ~ " as _cdc_value_positions") -%}
 {%- do image.append(alluvium.held_columns_where(held, "is_moved") ~ " as _cdc_moved_columns") -%}
-{%- do image.append(alluvium.held_columns_where(held, "is_known is not true") ~ " as _cdc_unresolved_columns") -%}
+{#- A NULL that a row's feed ignores is no value that its source had: where none has come, NULL is the value. -#}
+{%- set unresolvable = held if alluvium.has_unavailable_values(feed) else [] -%}
+{%- do image.append(alluvium.held_columns_where(unresolvable, "is_known is not true") ~ " as _cdc_unresolved_columns") -%}
 select
     *,
     last_value(if(_cdc_op = 'd', null, struct(

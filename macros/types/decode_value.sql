@@ -73,7 +73,7 @@
     `2024` and `T12:30`, drops an offset that a type has no room for, and cuts nanoseconds off.
 #}
 {% macro iso_timestamp_pattern() %}
-    {{ return("^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?") }}
+    {{ return("^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?") }}
 {% endmacro %}
 
 
@@ -160,7 +160,7 @@
 {# Spark 3.5's JSON reader hands these numbers on as doubles only. #}
 {% macro refuse_json_numbers(column, feed) %}
     {% do alluvium.raise_invalid(
-        "decode_debezium: source " ~ feed.name,
+        alluvium.decoder(feed) ~ ": source " ~ feed.name,
         "data_type of column " ~ column.name,
         column.data_type,
         "decimal(precision, scale) where decimal_format is numeric, or decimal_format base64"

@@ -18,7 +18,11 @@
             "nanoseconds": "io.debezium.time.NanoTimestamp",
         }.get(mode, "io.debezium.time.MicroTimestamp")) }}
     {%- elif base == "timestamp" -%}
-        {{ return("io.debezium.time.ZonedTimestamp") }}
+        {#- Numbers of milliseconds where the source's JSON has no zoned text. -#}
+        {{ return({
+            "mongodb": "io.debezium.time.Timestamp",
+            "jdbc": "org.apache.kafka.connect.data.Timestamp",
+        }.get(feed.connector, "io.debezium.time.ZonedTimestamp")) }}
     {%- elif base == "decimal" -%}
         {{ return(alluvium.decimal_semantic_type(column, feed)) }}
     {%- endif -%}

@@ -69,6 +69,11 @@ def mysql(op: str, file: str, pos: int, row: Event | None, *, binlog_row: int = 
     return event
 
 
+def of_connector(connector: str, op: str, row: Any, *, snapshot: str = "false", **source: Any) -> Event:
+    """An envelope of a connector that has its own position, given as fields of ``source``."""
+    return postgresql(op, None, row, connector=connector, snapshot=snapshot, **source)
+
+
 def flattened(op: str, lsn: int | None, row: Event, **fields: Any) -> Event:
     """A record of ExtractNewRecordState with ``add.fields=op,lsn,source.ts_ms`` and deletes rewritten."""
     position = {} if lsn is None else {"__lsn": lsn, "__source_ts_ms": NOON_MS + lsn}

@@ -106,6 +106,8 @@ class Feed:
         sql = path.read_text(encoding="utf-8")
         sql = sql.replace(f'source("{TEMPLATE_SOURCE}", "{TEMPLATE_ENTITY}")', f'source("{SOURCE}", "{self.name}")')
         sql = sql.replace(f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}", f"{SOURCE}__{self.name}")
+        if self.cdc.get("shape") == "row":
+            sql = sql.replace("decode_debezium", "decode_rows")
         if role == "tracked":
             return sql.replace(f'__{self.name}"))', f'__{self.name}"), {self.tracked})')
         return sql.replace('"delete_policy": "soft"', '"delete_policy": "hard"') if role == "hard" else sql

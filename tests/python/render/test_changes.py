@@ -59,8 +59,9 @@ def test_decode_debezium_compiles_without_a_query() -> None:
     ("changes", "said"),
     [
         (
-            {"cdc": {"connector": "sqlserver"}},
-            'meta.cdc.connector is "sqlserver"; allowed: postgresql, mysql, mariadb.',
+            {"cdc": {"connector": "db2"}},
+            'meta.cdc.connector is "db2"; allowed: '
+            "postgresql, mysql, mariadb, sqlserver, oracle, mongodb, jdbc, table.",
         ),
         ({"cdc": {"key": ["no"]}}, 'meta.cdc.key is "no"; allowed: id, note.'),
         ({"using": "orc"}, 'external.using is "orc"; allowed: json, avro, parquet.'),
@@ -240,7 +241,16 @@ def test_recognise_gives_both_shapes_the_same_columns(macros: Renderer) -> None:
     envelope = names(macros.render("recognise_envelope", feed()))
     assert names(macros.render("recognise_flattened", feed(shape="flattened"))) == envelope - {"image_before"}
     assert "image_before" not in names(macros.render("recognise_envelope", feed(replica_identity="full")))
-    assert {"value", "malformed", "op", "row_image", "kind", "source_ts", "kafka_offset", "source_row"} <= envelope
+    assert {
+        "value",
+        "malformed",
+        "op",
+        "row_image",
+        "kind",
+        "source_ts",
+        "kafka_offset",
+        "transaction_order",
+    } <= envelope
 
 
 def test_recognise_envelope_reads_both_forms_of_json(macros: Renderer) -> None:
@@ -276,7 +286,7 @@ def test_carried_columns(macros: Renderer) -> None:
     plain = macros.render("carried_columns", feed())
     assert plain.startswith("value,\nread_error,\n")
     assert plain.endswith("as file_offset")
-    assert "value,\nnumber_lines,\n" in macros.render("carried_columns", feed(decimal_format="numeric"))
+    assert "value,\nnumber_lines,\n" in macros.render("carried_columns", feed(decimal_format="numeric", columns=WIDE))
     assert_expression_parses(plain)
 
 
@@ -347,7 +357,7 @@ def test_json_number(macros: Renderer) -> None:
 
 def test_types_of_the_parts_of_a_record(macros: Renderer) -> None:
     """No part types a row image's values: a number that is text stays exact until it meets its declared type."""
-    fields = macros.render("envelope_fields", TEXTS)
+    fields = macros.render("envelope_fields", feed(), TEXTS)
     assert "double" not in fields
     assert "float" not in fields
     assert macros.render("schema_fields_type") in macros.render("envelope_schema_type")

@@ -1,0 +1,105 @@
+{#
+    The part of a position that a feed's own declaration says: `order_by: offset` (where the record was delivered),
+    `order_by: timestamp` (when the source says that it was changed), or the columns of `sequence_by`. A text that sorts as the
+    values do, and of which none is the beginning of another.
+#}
+{% macro declared_position(feed) %}
+    {%- if feed.order_by == "offset" -%}
+        {{ return(alluvium.offset_position(feed)) }}
+    {%- elif feed.order_by == "timestamp" -%}
+        {{ return(alluvium.sortable_number("unix_micros(source_ts)", 19)) }}
+    {%- endif -%}
+    {%- set parts = [] -%}
+    {%- for name in feed.sequence_by -%}
+        {%- set column = alluvium.declared_columns(feed) | selectattr("name", "equalto", name) | first -%}
+        {%- do parts.append(alluvium.sortable_text(column, alluvium.value_of(name))) -%}
+    {%- endfor -%}
+    {{ return(parts | join(",\n        ")) }}
+{% endmacro %}
+
+
+{% macro has_declared_order(feed) %}
+    {{ return((feed.order_by or feed.sequence_by or "") | length > 0) }}
+{% endmacro %}
+
+
+{# A truncate has no key, so it lies in any partition, and its offset compares with those of its own only. #}
+{% macro has_declared_position(feed) %}
+    {%- if feed.order_by == "offset" -%}
+        {{ return("(coalesce(kafka_offset, file_offset) is not null and kind <> 'truncate')") }}
+    {%- elif feed.order_by == "timestamp" -%}
+        {{ return("source_ts is not null") }}
+    {%- endif -%}
+    {%- set conditions = [] -%}
+    {%- for name in feed.sequence_by -%}
+        {%- do conditions.append(alluvium.value_of(name) ~ " is not null") -%}
+    {%- endfor -%}
+    {{ return("(" ~ conditions | join(" and ") ~ ")") }}
+{% endmacro %}
+
+
+{#
+    A file that has lost records (compaction, a filter) has its lines in the right order, and none of them an offset above the next
+    file's first. A name with the last offset does not say how far before it a line is.
+#}
+{% macro offset_position(feed) -%}
+    {%- if feed.layout == "lenses" -%}
+        lpad(coalesce(kafka_offset, file_offset), 20, '0'),
+        lpad(if(kafka_offset is null, line, 0), 12, '0')
+    {%- else -%}
+        lpad(coalesce(kafka_offset, file_offset + line - 1), 20, '0')
+    {%- endif -%}
+{%- endmacro %}
+
+
+{# Hexadecimal digits sort as the bytes do, and above the dot that ends them. #}
+{% macro sortable_text(column, value) %}
+    {%- if column.data_type == "string" -%}
+        {{ return("hex(" ~ value ~ ")") }}
+    {%- elif column.data_type.startswith("decimal") -%}
+        {{ return(alluvium.sortable_decimal(column, value)) }}
+    {%- endif -%}
+    {{ return(alluvium.sortable_number(alluvium.whole_number(column, value), 19)) }}
+{% endmacro %}
+
+
+{# The types that rows can be ordered by; a double may be none that its neighbour is not, too. #}
+{% macro sortable_types() %}
+    {{ return(["tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp", "timestamp_ntz", "string"]) }}
+{% endmacro %}
+
+
+{#
+    A value as a whole number: days, or microseconds since 1970. A local time is subtracted as one, so that no
+    session's time zone enters it (timestampdiff of Spark 3.5.7 takes that, and moves an hour of spring).
+#}
+{% macro whole_number(column, value) %}
+    {{ return({
+        "date": "datediff(" ~ value ~ ", date '1970-01-01')",
+        "timestamp": "unix_micros(" ~ value ~ ")",
+        "timestamp_ntz": "cast(cast(cast(" ~ value ~ " - timestamp_ntz '1970-01-01 00:00:00' as interval second) as decimal(20, 6)) * 1000000 as bigint)",
+    }.get(column.data_type, value)) }}
+{% endmacro %}
+
+
+{# The sign, then the digits; of a negative number their nines' complement, so that the smaller one sorts first. #}
+{% macro sortable_number(value, width) -%}
+    if(
+            {{ value }} < 0,
+            concat('0', translate(lpad(substring(cast({{ value }} as string), 2), {{ width }}, '0'), '0123456789', '9876543210')),
+            concat('1', lpad({{ value }}, {{ width }}, '0'))
+        )
+{%- endmacro %}
+
+
+{#
+    The digits before and after the point; one more than the value has no exponent, which Spark (3.5.7) gives the text of a
+    decimal as small as 0.0000001.
+#}
+{% macro sortable_decimal(column, value) %}
+    {%- set width = alluvium.decimal_precision(column.data_type) + 1 -%}
+    {%- set digits = "lpad(replace(cast(abs(" ~ value ~ ") + 1 as string), '.'), " ~ width ~ ", '0')" -%}
+    {{ return(
+        "if(" ~ value ~ " < 0, concat('0', translate(" ~ digits ~ ", '0123456789', '9876543210')), concat('1', " ~ digits ~ "))"
+    ) }}
+{% endmacro %}

@@ -1,0 +1,78 @@
+{#
+    The change log of a feed of bare rows: what Kafka Connect's JDBC source writes, the files of AWS DMS, a plain table with
+    a column that says the operation and one that orders. What AUTO CDC says in clauses is said in the source's `meta.cdc`,
+    under the same names. Everything else is as in decode_debezium.
+    The whole body of a stg_ model: {{ decode_rows(source('erp', 'stock')) }}
+#}
+{% macro decode_rows(source_relation) %}
+    {#- Sources and their YAML are known only at execution; parsing needs the reference alone. -#}
+    {%- if not execute -%}
+        {{ return("select 1 as not_compiled") }}
+    {%- endif -%}
+    {%- set feed = alluvium.feed_to_decode("decode_rows", source_relation, ["row"]) -%}
+    {{ return(adapter.dispatch("decode_rows", "alluvium")(feed, alluvium.next_batch(feed))) }}
+{% endmacro %}
+
+
+{% macro default__decode_rows(feed, batch) %}
+    {{ return(alluvium.change_log_sql(feed, batch)) }}
+{% endmacro %}
+
+
+{# The macro that a feed's change log is written with. #}
+{% macro decoder(feed) %}
+    {{ return("decode_rows" if feed.shape == "row" else "decode_debezium") }}
+{% endmacro %}
+
+
+{#
+    The operation of each row: an upsert, unless the feed's conditions say otherwise. They see the declared columns alone,
+    under their own names and with their types; a condition that is NULL does not hold.
+#}
+{% macro operations_of_rows(feed) -%}
+-- What the conditions of the feed say of each row.
+conditions as (
+    select
+        *,
+        (
+            select
+                struct(
+                    coalesce({{ feed.apply_as_deletes or "false" }}, false) as is_delete,
+                    coalesce({{ feed.apply_as_truncates or "false" }}, false) as is_truncate
+                )
+            from (
+                select
+                    {%- for column in alluvium.declared_columns(feed) %}
+                    typed.{{ alluvium.value_of(column.name) }} as {{ alluvium.quoted_identifier(column.name) }}{{ "," if not loop.last }}
+                    {%- endfor %}
+            ) as declared
+        ) as said
+    from typed
+),
+
+operations as (
+    select
+        *,
+        case
+            when record_kind <> 'change' then null
+            when said.is_truncate then 't'
+            when said.is_delete then 'd'
+            else 'u'
+        end as op,
+        if(record_kind = 'change' and said.is_truncate, 'truncate', record_kind) as kind,
+        {{ alluvium.time_of_sequence(feed) }} as source_ts
+    from conditions
+)
+{%- endmacro %}
+
+
+{# The first of the columns that order the rows that is a time; a local one is taken as UTC. #}
+{% macro time_of_sequence(feed) %}
+    {%- for name in feed.sequence_by or [] -%}
+        {%- set column = alluvium.declared_columns(feed) | selectattr("name", "equalto", name) | first -%}
+        {%- if column.data_type in ["timestamp", "timestamp_ntz"] -%}
+            {{ return("timestamp_micros(" ~ alluvium.whole_number(column, alluvium.value_of(name)) ~ ")") }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return("cast(null as timestamp)") }}
+{% endmacro %}

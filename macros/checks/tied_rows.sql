@@ -1,0 +1,30 @@
+{#
+    Rows of one key with one sequence and different contents: which of them is newer, nothing says but the order of
+    delivery. Of feeds of rows, whose sequence is declared.
+#}
+{% macro tied_rows(change_log) %}
+    {%- if not execute -%}
+        {{ return("select 1 as not_compiled") }}
+    {%- endif -%}
+    {%- set feed = alluvium.feed_of_relation("tied_rows", change_log) -%}
+    {%- do alluvium.require_one_of("tied_rows: source " ~ feed.name, "meta.cdc.shape", feed.shape, ["row"]) -%}
+    {{ return(adapter.dispatch("tied_rows", "alluvium")(change_log, feed)) }}
+{% endmacro %}
+
+
+{% macro default__tied_rows(change_log, feed) -%}
+select
+    {{ alluvium.column_list(feed.key) | join(",\n    ") }},
+    {{ alluvium.sequence_of_position() }} as sequence,
+    count(*) as row_count
+from {{ change_log }}
+where _cdc_kind = 'change'
+group by {{ (alluvium.column_list(feed.key) + [alluvium.sequence_of_position()]) | join(", ") }}
+having count(distinct struct(_cdc_op, _cdc_unavailable_columns, {{ alluvium.image_of_event(feed) }})) > 1
+{%- endmacro %}
+
+
+{# A position without the snapshot's mark and the delivery, which have a fixed width (cdc_position). #}
+{% macro sequence_of_position() %}
+    {{ return("left(_cdc_position, length(_cdc_position) - 60)") }}
+{% endmacro %}

@@ -1,0 +1,373 @@
+"""Feeds of bare rows: their clauses, their operations, and positions out of what a feed declares."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from .feeds import ODD_NAMES, column, feed, shop, source
+from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+
+SOURCE = relation("shop__orders", "bronze")
+SUBJECT = "decode_rows: source shop.orders"
+COLUMNS = [
+    column("id", "int"),
+    column("note"),
+    column("size", "bigint"),
+    column("changed_at", "timestamp_ntz"),
+    column("Op"),
+]
+ROW = {"connector": "table", "shape": "row"}
+BATCH = {"number": 1, "after": None, "runs": None}
+
+
+def rows(**options: Any) -> dict[str, Any]:
+    """A feed of rows as `apply_clauses` leaves it."""
+    made = feed(**{"columns": COLUMNS, **ROW, "sequence_by": ["size"], **options})
+    Renderer().render("apply_clauses", SUBJECT, made)
+    return made
+
+
+def declared(**cdc: Any) -> Renderer:
+    """A renderer whose source has the columns above, and these options beside its shape."""
+    nodes = {name["name"]: {"name": name["name"], "data_type": name["data_type"], "meta": {}} for name in COLUMNS}
+    renderer = shop(cdc={**ROW, **cdc}, columns=nodes)
+    renderer.strategy = "append"
+    return renderer
+
+
+def test_decode_rows_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
+    macros.execute = False
+    assert macros.sql("decode_rows", SOURCE) == "select 1 as not_compiled"
+
+
+def test_decode_rows_compiles_without_a_query() -> None:
+    renderer = declared(sequence_by=["changed_at", "size"], apply_as_deletes="Op = 'D'", except_column_list=["Op"])
+    renderer.which = "compile"
+    sql = renderer.render("decode_rows", SOURCE)
+    assert renderer.queries == []
+    assert "coalesce(Op = 'D', false) as is_delete, coalesce(false, false) as is_truncate" in fold(sql)
+    assert "`value__Op` as `Op`, if(" not in fold(sql)
+    assert_parses(sql)
+
+
+def test_default_decode_rows(macros: Renderer) -> None:
+    made = rows()
+    assert macros.sql("default__decode_rows", made, BATCH) == macros.sql("change_log_sql", made, BATCH)
+    assert_parses(macros.render("change_log_sql", made, BATCH))
+
+
+@pytest.mark.parametrize(
+    ("cdc", "said"),
+    [
+        (
+            {"shape": "envelope"},
+            'connector of shape envelope is "table"; allowed: postgresql, mysql, mariadb, sqlserver, oracle, mongodb.',
+        ),
+        ({"connector": "oracle"}, 'connector of shape row is "oracle"; allowed: jdbc, table.'),
+        (
+            {},
+            "sequence_by is not given; allowed: the columns that order the rows of a key; "
+            "or order_by: offset, the order of delivery.",
+        ),
+        ({"sequence_by": "no"}, 'sequence_by is "no"; allowed: id, note, size, changed_at, Op.'),
+        (
+            {"sequence_by": "size", "order_by": "id"},
+            'order_by is "id"; allowed: nothing where meta.cdc.sequence_by is given, too.',
+        ),
+        ({"sequence_by": "size", "keys": ["id"]}, 'keys is ["id"]; allowed: nothing where meta.cdc.key is given, too.'),
+        ({"sequence_by": "size", "column_list": "id"}, 'column_list is "id"; allowed: a list of columns.'),
+        (
+            {"sequence_by": "size", "except_column_list": ["no"]},
+            'except_column_list is "no"; allowed: id, note, size, changed_at, Op.',
+        ),
+        ({"sequence_by": "size", "except_column_list": ["id"]}, 'key is "id"; allowed: note, size, changed_at, Op.'),
+        (
+            {"sequence_by": "size", "ignore_null_updates": True, "ignore_null_updates_column_list": ["note"]},
+            "ignore_null_updates is true; allowed: false where a list of columns is given, too.",
+        ),
+        (
+            {"sequence_by": "size", "ignore_null_updates_column_list": ["id"]},
+            'ignore_null_updates_column_list is "id"; allowed: note, size, changed_at, Op.',
+        ),
+        ({"sequence_by": "size", "stored_as_scd_type": 3}, "stored_as_scd_type is 3; allowed: 1, 2, 1, 2."),
+        (
+            {"sequence_by": "size", "ignore_null_updates": True, "apply_as_truncates": "Op = 'T'"},
+            "apply_as_truncates is \"Op = 'T'\"; allowed: none where NULLs are ignored.",
+        ),
+    ],
+)
+def test_decode_rows_refuses_before_any_query(cdc: dict[str, Any], said: str) -> None:
+    assert declared(**cdc).refusal("decode_rows", SOURCE) == f"{SUBJECT}: meta.cdc.{said}"
+
+
+def test_each_shape_has_its_macro() -> None:
+    assert declared(sequence_by="size").refusal("decode_debezium", SOURCE) == (
+        'decode_debezium: source shop.orders: meta.cdc.shape is "row"; allowed: envelope, flattened.'
+    )
+    assert shop().refusal("feed_to_decode", "decode_rows", SOURCE, ["row"]) == (
+        f'{SUBJECT}: meta.cdc.shape is "envelope"; allowed: row.'
+    )
+
+
+def test_reads_json_numbers_only_where_there_are_decimals(macros: Renderer) -> None:
+    assert not macros.render("reads_json_numbers", rows(decimal_format="numeric"))
+    price = [*COLUMNS, column("price", "decimal(9,2)")]
+    assert macros.render("reads_json_numbers", rows(decimal_format="numeric", columns=price))
+    # Of a column that the table leaves out, too.
+    assert macros.render(
+        "reads_json_numbers", rows(decimal_format="numeric", columns=price, except_column_list=["price"])
+    )
+    assert not macros.render("reads_json_numbers", rows(columns=price))
+
+
+def test_decoder(macros: Renderer) -> None:
+    assert macros.render("decoder", rows()) == "decode_rows"
+    assert macros.render("decoder", feed()) == "decode_debezium"
+
+
+def test_connector_defaults_yield_to_what_is_declared() -> None:
+    def feed_of(**cdc: Any) -> dict[str, Any]:
+        made: dict[str, Any] = Renderer().render("feed_of_source", "x", source(cdc={"sequence_by": "id", **ROW, **cdc}))
+        return made
+
+    assert feed_of()["decimal_format"] == "numeric"
+    assert feed_of(decimal_format="base64")["decimal_format"] == "base64"
+    assert feed_of(connector="jdbc")["time_precision_mode"] == "connect"
+    assert Renderer().render("connector_defaults", "postgresql") == {}
+
+
+def test_apply_clauses(macros: Renderer) -> None:
+    made = feed(
+        **{
+            "columns": list(COLUMNS),
+            **ROW,
+            "key": None,
+            "keys": ["id"],
+            "sequence_by": "size",
+            "column_list": ["note", "id"],
+            "stored_as_scd_type": "2",
+            "track_history_except_column_list": [],
+        }
+    )
+    assert macros.does("apply_clauses", SUBJECT, made) == []
+    assert made["key"] == ["id"]
+    assert made["sequence_by"] == ["size"]
+    assert [name["name"] for name in made["columns"]] == ["id", "note"]
+    assert [name["name"] for name in made["unlisted_columns"]] == ["size", "changed_at", "Op"]
+    assert (made["stored_as_scd_type"], made["tracked_columns"]) == (2, ["note"])
+    assert made["snapshots"] == "partial"
+    assert [name["name"] for name in macros.render("declared_columns", made)] == [
+        "id",
+        "note",
+        "size",
+        "changed_at",
+        "Op",
+    ]
+    plain = feed()
+    macros.does("apply_clauses", SUBJECT, plain)
+    assert (plain["columns"], plain["snapshots"], plain["ignored_null_columns"]) == (feed()["columns"], "complete", [])
+
+
+def test_clauses_of_rows_are_refused_beside_an_envelope(macros: Renderer) -> None:
+    macros.render("refuse_clauses_of_rows", SUBJECT, feed())
+    for option, value in {"apply_as_deletes": "true", "ignore_null_updates": True, "column_list": ["id"]}.items():
+        said = macros.refusal("refuse_clauses_of_rows", SUBJECT, feed(**{option: value}))
+        assert said.startswith(f"{SUBJECT}: meta.cdc.{option} of shape envelope is ")
+
+
+def test_one_option(macros: Renderer) -> None:
+    assert macros.render("one_option", SUBJECT, {"a": None, "b": []}, "a", "b") == []
+    assert macros.render("one_option", SUBJECT, {"a": 1, "b": None}, "a", "b") == 1
+    assert "b is 2" in macros.refusal("one_option", SUBJECT, {"a": 1, "b": 2}, "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("shape", "given", "sequence_by", "order_by"),
+    [
+        ("row", {"order_by": "size"}, ["size"], None),
+        ("row", {"sequence_by": ["size", "id"]}, ["size", "id"], None),
+        ("row", {"order_by": "offset"}, None, "offset"),
+        ("flattened", {"order_by": "timestamp"}, None, "timestamp"),
+        ("envelope", {}, None, None),
+    ],
+)
+def test_apply_order(
+    macros: Renderer, shape: str, given: dict[str, Any], sequence_by: list[str] | None, order_by: str | None
+) -> None:
+    made = feed(shape=shape, columns=COLUMNS, **given)
+    macros.does("apply_order", SUBJECT, made)
+    assert (made["sequence_by"], made["order_by"]) == (sequence_by, order_by)
+
+
+def test_apply_order_refuses_the_columns_of_an_envelope(macros: Renderer) -> None:
+    assert macros.refusal("apply_order", SUBJECT, feed(order_by="id")) == (
+        f'{SUBJECT}: meta.cdc.order_by of shape envelope is "id"; allowed: None, offset, timestamp.'
+    )
+    assert "sequence_by of shape envelope" in macros.refusal("apply_order", SUBJECT, feed(sequence_by="id"))
+
+
+def test_require_sequence_column(macros: Renderer) -> None:
+    for data_type in ("double", "boolean", "decimal(38,2)"):
+        made = feed(columns=[column("x", data_type)])
+        assert "data_type of the column x" in macros.refusal("require_sequence_column", SUBJECT, made, "x")
+    for data_type in (*macros.render("sortable_types"), "decimal(37,10)"):
+        macros.render("require_sequence_column", SUBJECT, feed(columns=[column("x", data_type)]), "x")
+
+
+def test_refuse_undecided_truncates(macros: Renderer) -> None:
+    macros.render("refuse_undecided_truncates", SUBJECT, rows(apply_as_truncates="Op = 'T'"))
+    by_offset = {**rows(), "apply_as_truncates": "true", "order_by": "offset"}
+    assert "offsets of two partitions do not compare" in macros.refusal(
+        "refuse_undecided_truncates", SUBJECT, by_offset
+    )
+
+
+def test_listed_columns(macros: Renderer) -> None:
+    names = ["a", "b", "c"]
+    chosen = [
+        macros.render("listed_columns", SUBJECT, {"some": some, "others": others}, "some", "others", names)
+        for some, others in ((["c", "a"], None), (None, ["b"]), (None, None), ([], None))
+    ]
+    assert chosen == [["a", "c"], ["a", "c"], names, []]
+
+
+def test_ignored_null_columns(macros: Renderer) -> None:
+    def ignored(**options: Any) -> list[str]:
+        found: list[str] = macros.render("ignored_null_columns", SUBJECT, feed(**options), ["note", "size"])
+        return found
+
+    assert ignored() == []
+    assert ignored(ignore_null_updates=True) == ["note", "size"]
+    assert ignored(ignore_null_updates_column_list=["note"]) == ["note"]
+    assert ignored(ignore_null_updates_except_column_list=["note"]) == ["size"]
+
+
+def test_null_of_an_ignored_column_was_not_sent(macros: Renderer) -> None:
+    made = rows(ignore_null_updates_except_column_list=["size"])
+    assert macros.render("columns_of_unavailable_values", made) == ["note", "changed_at", "Op"]
+    assert macros.sql("unavailable_columns", made).startswith(
+        "if(record_kind = 'change', nullif(filter(array(if(row_image['note'] is null, 'note', null), "
+    )
+    with_default = column("note", default="x")
+    assert macros.sql("is_unavailable", with_default, made) == (
+        "row_image['note'] is null and map_contains_key(row_image, 'note')"
+    )
+    assert macros.render("has_unavailable_values", made) is False
+    assert "cast(null as array<string>) as _cdc_unresolved_columns" in macros.sql("row_images", "changes", made)
+    assert macros.render("merged_held_column", "_cdc_unresolved_columns", made) == "null"
+
+
+def test_recognise_row(macros: Renderer) -> None:
+    made = rows()
+    sql = macros.render("recognise_row", made)
+    assert macros.sql("recognise", made) == fold(sql)
+    assert "else 'change' end as record_kind" in fold(sql)
+    assert " as op" not in fold(sql)
+    assert_parses(f"with parsed as (select 1), {sql} select * from recognised")
+
+
+def test_fields_of_record(macros: Renderer) -> None:
+    assert "lines[0].value['payload']" in macros.sql("fields_of_record", rows(store_envelope=True))
+
+
+def test_operations_of_rows_see_the_columns_under_their_own_names(macros: Renderer) -> None:
+    made = rows(columns=[*COLUMNS, *(column(name, "int") for name in ODD_NAMES)], apply_as_deletes="`it's` = 1")
+    sql = macros.render("operations_of_rows", made)
+    assert "coalesce(`it's` = 1, false) as is_delete" in fold(sql)
+    assert "typed.`value__it's` as `it's`" in fold(sql)
+    assert_parses(f"with typed as (select 1), {sql} select * from operations")
+
+
+def test_time_of_sequence(macros: Renderer) -> None:
+    assert macros.render("time_of_sequence", rows()) == "cast(null as timestamp)"
+    assert macros.render("time_of_sequence", {**rows(), "sequence_by": None}) == "cast(null as timestamp)"
+    sql = macros.render("time_of_sequence", rows(sequence_by=["size", "changed_at"]))
+    assert sql.startswith("timestamp_micros(cast(cast(cast(`value__changed_at` - ")
+    assert_expression_parses(sql)
+
+
+def test_declared_position(macros: Renderer) -> None:
+    made = rows(sequence_by=["changed_at", "note"])
+    assert macros.render("has_declared_order", made)
+    assert macros.sql("source_position", made) == macros.sql("declared_position", made)
+    assert macros.sql("declared_position", made).endswith(", hex(`value__note`)")
+    assert (
+        macros.render("has_declared_position", made)
+        == "(`value__changed_at` is not null and `value__note` is not null)"
+    )
+    assert macros.render("source_position_length", made) == 0
+    assert_expression_parses(macros.sql("cdc_position", made))
+
+
+@pytest.mark.parametrize(
+    ("order_by", "is_there"),
+    [
+        ("offset", "(coalesce(kafka_offset, file_offset) is not null and kind <> 'truncate')"),
+        ("timestamp", "source_ts is not null"),
+    ],
+)
+def test_declared_position_of_events(macros: Renderer, order_by: str, is_there: str) -> None:
+    made = feed(shape="flattened", order_by=order_by)
+    assert macros.render("has_source_position", made) == is_there == macros.render("has_declared_position", made)
+    assert_expression_parses(macros.sql("cdc_position", made))
+    assert not macros.render("has_declared_order", feed())
+
+
+def test_offset_position(macros: Renderer) -> None:
+    assert macros.sql("offset_position", feed()) == "lpad(coalesce(kafka_offset, file_offset + line - 1), 20, '0')"
+    assert macros.sql("offset_position", feed(layout="lenses")).endswith(
+        "lpad(if(kafka_offset is null, line, 0), 12, '0')"
+    )
+
+
+@pytest.mark.parametrize("data_type", ["int", "decimal(20,4)", "date", "timestamp", "timestamp_ntz", "string"])
+def test_sortable_text(macros: Renderer, data_type: str) -> None:
+    made = column("x", data_type)
+    assert_expression_parses(macros.sql("sortable_text", made, "value"))
+    if data_type.startswith("decimal"):
+        assert macros.sql("sortable_text", made, "value") == macros.sql("sortable_decimal", made, "value")
+        assert "lpad(replace(cast(abs(value) + 1 as string), '.'), 21, '0')" in macros.sql(
+            "sortable_decimal", made, "value"
+        )
+    elif data_type != "string":
+        number = macros.render("whole_number", made, "value")
+        assert macros.sql("sortable_text", made, "value") == macros.sql("sortable_number", number, 19)
+
+
+def test_tied_rows() -> None:
+    log = relation("stg_shop__orders")
+    sql = declared(sequence_by="size", except_column_list=["Op"]).render("tied_rows", log)
+    assert "group by `id`, left(_cdc_position, length(_cdc_position) - 60) having" in fold(sql)
+    assert_parses(sql)
+    assert shop().refusal("tied_rows", log) == (
+        'tied_rows: source shop.orders: meta.cdc.shape is "envelope"; allowed: row.'
+    )
+    assert Renderer(execute=False).sql("tied_rows", log) == "select 1 as not_compiled"
+
+
+def test_default_tied_rows_compares_maps_by_their_entries(macros: Renderer) -> None:
+    made = rows(columns=[*COLUMNS, column("tags", "map<string,string>")])
+    sql = macros.sql("default__tied_rows", relation("stg_shop__orders"), made)
+    assert "map_entries(`tags`) as `tags`" in sql
+    assert_parses(sql)
+
+
+def test_sequence_of_position_is_what_the_delivery_leaves(macros: Renderer) -> None:
+    delivery = macros.sql("cdc_position", rows()).split("if(op = 'r', '0', '1')")[1]
+    widths = [int(width) for width in re.findall(r", (\d+), '0'\)", delivery)]
+    assert widths == [6, 20, 12, 16]
+    # A dot before each of them and before the mark of one character.
+    assert macros.sql("sequence_of_position").endswith(f"- {sum(widths) + 1 + 5})")
+
+
+def test_current_state_refuses_snapshots_of_a_feed_without_their_positions() -> None:
+    renderer = declared(sequence_by="size")
+    renderer.strategy = "merge"
+    renderer.this = relation("slv_shop__orders_state")
+    renderer.meta = {"cdc": {"merge_guard": "_cdc_position"}}
+    renderer.parents = ["model.stg"]
+    said = renderer.refusal("current_state", relation("stg_shop__orders"), [relation("stg_shop__customers")])
+    assert "snapshotted_with is [" in said
