@@ -7,7 +7,7 @@
     {%- if feed.order_by == "offset" -%}
         {{ return(alluvium.offset_position(feed)) }}
     {%- elif feed.order_by == "timestamp" -%}
-        {{ return(alluvium.sortable_number("unix_micros(source_ts)", 19)) }}
+        {{ return(alluvium.sortable_number("coalesce(source_ts_us, source_ts_ms * 1000)", 19)) }}
     {%- endif -%}
     {%- set parts = [] -%}
     {%- for name in feed.sequence_by -%}
@@ -19,7 +19,21 @@
 
 
 {% macro has_declared_order(feed) %}
-    {{ return((feed.order_by or feed.sequence_by or "") | length > 0) }}
+    {{ return(alluvium.declared_order(feed) is not none) }}
+{% endmacro %}
+
+
+{# `offset`, `timestamp`, or the columns with their types, which decide how positions look; none for the connector's order. #}
+{% macro declared_order(feed) %}
+    {%- if not feed.sequence_by -%}
+        {{ return(feed.order_by) }}
+    {%- endif -%}
+    {%- set columns = [] -%}
+    {%- for name in feed.sequence_by -%}
+        {%- set column = alluvium.declared_columns(feed) | selectattr("name", "equalto", name) | first -%}
+        {%- do columns.append(name ~ " " ~ column.data_type) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
 {% endmacro %}
 
 
@@ -28,7 +42,7 @@
     {%- if feed.order_by == "offset" -%}
         {{ return("(coalesce(kafka_offset, file_offset) is not null and kind <> 'truncate')") }}
     {%- elif feed.order_by == "timestamp" -%}
-        {{ return("source_ts is not null") }}
+        {{ return("coalesce(source_ts_us, source_ts_ms) is not null") }}
     {%- endif -%}
     {%- set conditions = [] -%}
     {%- for name in feed.sequence_by -%}

@@ -124,7 +124,7 @@ recognised as (
 {# `add.fields=source.lsn` and `add.fields=lsn` name it differently; `ts_ms` without its struct is the connector's clock. #}
 {% macro flattened_source_field(field, type, prefix) %}
     {%- set text = "fields['" ~ prefix ~ "source_" ~ field ~ "']" -%}
-    {%- set text = text if field == "ts_ms" else "coalesce(" ~ text ~ ", fields['" ~ prefix ~ field ~ "'])" -%}
+    {%- set text = text if field in ["ts_ms", "ts_us"] else "coalesce(" ~ text ~ ", fields['" ~ prefix ~ field ~ "'])" -%}
     {{ return(text if type == "string" else "try_cast(" ~ text ~ " as " ~ type ~ ")") }}
 {% endmacro %}
 

@@ -39,7 +39,7 @@
 
 
 {#
-    What the connector's `source` has of the position, as Debezium names it (3.7), with the types of the record's JSON. SCNs are
+    What the connector's `source` has of the position, or of the clock where that is declared to order, as Debezium names it (3.7), with the types of the record's JSON. SCNs are
     texts, because they may have more digits than a bigint.
 #}
 {% macro source_fields(feed) %}
@@ -51,7 +51,7 @@
         "oracle": {"commit_scn": "string", "scn": "string", "rs_id": "string", "ssn": "string", "txSeq": "string"},
         "mongodb": {"ts_ms": "bigint", "ord": "bigint", "wallTime": "bigint", "version": "string"},
     } -%}
-    {{ return(by_connector.get(feed.connector, {})) }}
+    {{ return({"ts_ms": "bigint", "ts_us": "bigint"} if feed.order_by == "timestamp" else by_connector.get(feed.connector, {})) }}
 {% endmacro %}
 
 

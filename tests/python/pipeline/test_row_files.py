@@ -279,6 +279,8 @@ def test_documents_of_mongodb(project: Project) -> None:
 
 def test_clock_orders_where_it_is_declared(project: Project) -> None:
     assert by_id(project, "by_clock")[1]["note"] == "new"
+    rejected = [row["_cdc_reject_reason"] for row in project.log("by_clock") if row["_cdc_kind"] == "rejected"]
+    assert rejected == ["missing_position"] * 2, "the connector's own clock is no time of the source"
 
 
 def test_last_offset_orders_where_it_is_declared(project: Project) -> None:

@@ -602,7 +602,7 @@ def test_require_key_of_table() -> None:
     renderer.answers = {"show tblproperties": [{"key": "alluvium.key", "value": built_with}]}
     renderer.does("require_key_of_table", feed())
     with pytest.raises(
-        CompilationError, match=r"meta.cdc.key is \[\"note\"\]; allowed: the key that silver.slv_shop__"
+        CompilationError, match=r"meta.cdc.key is \[\"note\"\]; allowed: the key and the order that silver.slv_shop__"
     ):
         renderer.render("require_key_of_table", feed(key=["note"]))
     renderer.incremental = False

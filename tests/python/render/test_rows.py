@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, shop, source
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
@@ -178,6 +179,35 @@ def test_clauses_of_rows_are_refused_beside_an_envelope(macros: Renderer) -> Non
         assert said.startswith(f"{SUBJECT}: meta.cdc.{option} of shape envelope is ")
 
 
+def test_source_with_a_clause_of_rows_is_refused() -> None:
+    renderer = shop(cdc={"apply_as_deletes": "true"})
+    assert "apply_as_deletes of shape envelope" in renderer.refusal("decode_debezium", SOURCE)
+
+
+def test_clock_of_the_connector_is_no_source_time(macros: Renderer) -> None:
+    made = feed(shape="flattened", order_by="timestamp")
+    assert macros.render("source_fields", made) == {"ts_ms": "bigint", "ts_us": "bigint"}
+    assert "try_cast(fields['__source_ts_ms'] as bigint) as source_ts_ms" in macros.sql("recognise_flattened", made)
+
+
+def test_order_of_a_state_is_the_one_that_it_was_built_with() -> None:
+    renderer = declared(sequence_by="size")
+    renderer.answers = {"show tblproperties": []}
+    built_with = renderer.does("require_key_of_table", rows())[-1].rpartition(" ")[2]
+    renderer.answers = {"show tblproperties": [{"key": "alluvium.key", "value": built_with}]}
+    renderer.does("require_key_of_table", rows())
+    others = [rows(sequence_by=["id"]), rows(columns=[*COLUMNS[:2], column("size", "int"), *COLUMNS[3:]]), feed()]
+    for other in others:
+        with pytest.raises(CompilationError, match="the key and the order that"):
+            renderer.render("require_key_of_table", other)
+
+
+def test_declared_order(macros: Renderer) -> None:
+    assert macros.render("declared_order", rows(sequence_by=["size", "note"])) == ["size bigint", "note string"]
+    assert macros.render("declared_order", feed(order_by="offset")) == "offset"
+    assert macros.render("declared_order", feed()) is None
+
+
 def test_one_option(macros: Renderer) -> None:
     assert macros.render("one_option", SUBJECT, {"a": None, "b": []}, "a", "b") == []
     assert macros.render("one_option", SUBJECT, {"a": 1, "b": None}, "a", "b") == 1
@@ -306,7 +336,7 @@ def test_declared_position(macros: Renderer) -> None:
     ("order_by", "is_there"),
     [
         ("offset", "(coalesce(kafka_offset, file_offset) is not null and kind <> 'truncate')"),
-        ("timestamp", "source_ts is not null"),
+        ("timestamp", "coalesce(source_ts_us, source_ts_ms) is not null"),
     ],
 )
 def test_declared_position_of_events(macros: Renderer, order_by: str, is_there: str) -> None:
