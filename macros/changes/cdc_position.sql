@@ -6,7 +6,7 @@
     numbers the pair is the commit order; the lsn alone runs backwards where transactions interleave. A feed that
     has the lsn only (flattened without `source.sequence`) takes it twice: per key that is the same order, because
     a row lock keeps a key's lsns in commit order.
-    The other connectors are in source_position.sql, sequences of columns in sequence_position.sql.
+    The other connectors are in source_position.sql, orders that a feed declares in declared_position.sql.
     Then snapshot rows below stream events, and last the delivery (partition, offset, line, and a hash of the file:
     a copy may lie in another folder under the same name), so that no two records tie. NULL where the source position is missing: the row is rejected, never ordered by a clock.
 #}
@@ -22,6 +22,15 @@
         lpad(hex(xxhash64(file_path, file_length)), 16, '0')
     ), null)
 {%- endmacro %}
+
+
+{#
+    What all deliveries of an event have of its position: what the source says; of a declared order all but the delivery, whose parts
+    have 60 characters with their dots.
+#}
+{% macro position_of_event(feed) %}
+    {{ return("left(_cdc_position, length(_cdc_position) - 60)" if alluvium.has_declared_order(feed) else alluvium.snapshot_start(feed)) }}
+{% endmacro %}
 
 
 {# `r` says snapshot in every connector; only a signal-driven one has another `source.snapshot`. #}

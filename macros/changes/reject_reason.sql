@@ -20,8 +20,10 @@
         when kind = 'change' and ({{ alluvium.misses_key(feed) }}) then concat('missing_key: ', {{ alluvium.missing_key_columns(feed) }})
         {%- else %}
         when kind = 'change' and row_image is null then 'missing_key: no row image'
+        {%- if feed.shape != "row" %}
         when kind = 'change' and {{ alluvium.misses_image_before(feed) }} then concat('missing_before: ', {{ alluvium.missing_image_before(feed) }})
         when kind = 'change' and op = 'r' and snapshot = 'incremental' then 'incremental_snapshot'
+        {%- endif %}
         {%- endif %}
         {%- if feed.unknown_columns == "quarantine" %}
         when kind = 'change' and size({{ alluvium.unknown_columns(feed) }}) > 0

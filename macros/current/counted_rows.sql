@@ -40,6 +40,7 @@
     {%- if feed.key -%}
         {% do alluvium.raise_invalid(subject, "meta.cdc.key", feed.key, "[], as for a table without a key") %}
     {%- endif -%}
+    {%- do alluvium.require_one_of(subject, "meta.cdc.connector of a table without a key", feed.connector, ["postgresql", "mysql", "mariadb"]) -%}
     {%- if feed.snapshots != "complete" -%}
         {% do alluvium.raise_invalid(subject, "meta.cdc.snapshots", feed.snapshots, "complete, for a table without a key") %}
     {%- endif -%}

@@ -26,6 +26,9 @@
     {%- if not feed.key -%}
         {% do alluvium.raise_invalid("scd2_from_changes: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: nothing tells the versions of rows without a key apart") %}
     {%- endif -%}
+    {%- if track_history_column_list is none and track_history_except_column_list is none -%}
+        {%- set track_history_column_list, track_history_except_column_list = feed.track_history_column_list, feed.track_history_except_column_list -%}
+    {%- endif -%}
     {%- set tracked = alluvium.tracked_columns(subject, feed, track_history_column_list, track_history_except_column_list) -%}
     {%- do alluvium.require_versions_of_table(
         subject, [feed.key, track_history_column_list, track_history_except_column_list, collapse_unchanged]
@@ -144,7 +147,7 @@ touched as (
 delivered as (
     select
         *,
-        {{ alluvium.snapshot_start(feed) }} as _cdc_source_position
+        {{ alluvium.position_of_event(feed) }} as _cdc_source_position
     from (
         {{ alluvium.changes_of_batches(change_log, {"after": 0, "until": batches.until} if batches else none) | indent(8) }}
     ) as past

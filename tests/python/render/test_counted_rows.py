@@ -110,6 +110,9 @@ def test_require_countable() -> None:
     assert 'meta.cdc.snapshots is "partial"; allowed: complete' in renderer.refusal(
         "require_countable", {**PLAIN, "snapshots": "partial"}
     )
+    assert 'meta.cdc.connector of a table without a key is "oracle"' in renderer.refusal(
+        "require_countable", {**PLAIN, "connector": "oracle"}
+    )
 
 
 def test_adds_from() -> None:

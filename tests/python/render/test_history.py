@@ -340,3 +340,22 @@ def test_moved_versions_sql() -> None:
     merge = renderer.sql("resolve_moved_versions_sql", MAPS, sql)
     assert "_cdc_batch = 0" in merge
     assert_parses(merge)
+
+
+def test_events_of_a_declared_order_are_told_apart_by_it(macros: Renderer) -> None:
+    assert macros.render("position_of_event", feed()) == "left(_cdc_position, 41)"
+    declared = feed(order_by="offset", shape="flattened", snapshots="partial")
+    assert macros.render("position_of_event", declared) == "left(_cdc_position, length(_cdc_position) - 60)"
+    sql = macros.sql("versions_of_keys", LOG, declared, ["note"], BATCHES, [], None)
+    assert "left(_cdc_position, length(_cdc_position) - 60) as _cdc_source_position" in sql
+
+
+def test_columns_that_the_source_tracks_are_the_default() -> None:
+    def compiled(source_option: list[str] | None = None, **arguments: Any) -> str:
+        renderer = history(cdc={"track_history_except_column_list": source_option} if source_option else {})
+        renderer.which, renderer.incremental = "compile", False
+        return renderer.sql("scd2_from_changes", LOG, **arguments)
+
+    by_argument = compiled(track_history_except_column_list=["note"])
+    assert compiled(["note"]) == by_argument
+    assert compiled() == compiled(["note"], track_history_column_list=["note"]) != by_argument

@@ -226,6 +226,8 @@ def test_resolve_moved_values() -> None:
     assert renderer.render("oldest_created_position", "t") is None
     renderer.answers["set alluvium.oldest_change."] = []
     assert [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values")] == ["set"]
+    by_offset = state(cdc={"order_by": "offset"})
+    assert not any(sql.startswith("select") for sql in by_offset.does("resolve_moved_values"))
     full = state(cdc={"replica_identity": "full"})
     assert not any(sql.startswith("select") for sql in full.does("resolve_moved_values"))
 
