@@ -7,7 +7,7 @@ RUN_STAMP := .venv/.alluvium-run
 DEV_STAMP := .venv/.alluvium-dev
 INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock
 # One worker has the Spark session, the other one the tests without it.
-WORKERS := -n 2 --dist loadgroup
+WORKERS := -n 2
 LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
 # The samples and the tests are small: compiling well and collecting in parallel cost more than running them.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 import pytest
 import yaml
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # pytest-xdist has no annotations
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,12 +22,21 @@ pytest_plugins = ["captures.plugin", "properties.plugin"]
 WITHOUT_SPARK = ("render", "setup")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist writes the groups into the ids
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests that share the Spark session together."""
-    for item in items:
-        if item.path.parent.name not in WITHOUT_SPARK:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+class OneSparkSession(LoadScopeScheduling):  # type: ignore[misc]  # so its classes are of any type
+    """Gives the tests that share the Spark session to one worker.
+
+    pytest-xdist's own groups (3.8.0, ``--dist loadgroup``) have no effect with pytest 9.2.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return path if Path(path).parent.name in WITHOUT_SPARK else "spark"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneSparkSession:
+    """Called by pytest-xdist, where it has workers."""
+    return OneSparkSession(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
