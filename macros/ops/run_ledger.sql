@@ -88,7 +88,11 @@
     {%- elif alluvium.is_state(node) and result.status == "success" -%}
         {%- set log = graph.nodes[node.depends_on.nodes | first] -%}
         {%- set until = alluvium.remembered("pending_batch." ~ log.alias, relation) -%}
-        {%- do table.update({"role": "state", "is_written": alluvium.remembered("written", relation) is not none}) -%}
+        {%- do table.update({
+            "role": "state",
+            "is_written": alluvium.remembered("written", relation) is not none,
+            "has_key": alluvium.feed_of_node("record_run", node).key | length > 0,
+        }) -%}
     {%- endif -%}
     {%- do table.update({"until": until | int}) if until is defined and until is not none -%}
     {{ return(table if "until" in table else none) }}
@@ -294,6 +298,15 @@
 {%- endmacro %}
 
 
+{# Of a row; of a row image without a key whether nothing says how many such rows there are. #}
+{% macro unresolved_cells(table) %}
+    {{ return(
+        "if(_is_deleted or _cdc_unresolved_columns is null, 0, size(_cdc_unresolved_columns))" if table.has_key
+        else "if(_cdc_row_count < 0 or _cdc_ambiguous_events > 0, 1, 0)"
+    ) }}
+{% endmacro %}
+
+
 {% macro rows_written_sql(states) -%}
     select
         table_name,
@@ -304,7 +317,7 @@
         select
             {{ alluvium.string_literal(table.relation.render()) }} as table_name,
             _is_deleted,
-            if(_is_deleted or _cdc_unresolved_columns is null, 0, size(_cdc_unresolved_columns)) as unresolved
+            {{ alluvium.unresolved_cells(table) }} as unresolved
         from {{ table.relation }}
         where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
         {%- if not loop.last %}

@@ -89,7 +89,8 @@ def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     for item in request.session.items:
         callspec = getattr(item, "callspec", None)
         for argument in asked:
-            if callspec is not None and argument in callspec.params:
+            # Other folders' tests may have an argument of that name.
+            if callspec is not None and isinstance(callspec.params.get(argument), Case):
                 asked[argument].append(callspec.params[argument])
     cases = dict.fromkeys([*asked["case"], *asked["final_case"]])
     return Pipeline(tmp_path_factory.mktemp("captures"), cases, asked["rebuilt_case"])

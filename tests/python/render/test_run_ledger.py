@@ -65,6 +65,7 @@ def table(role: str, **changes: Any) -> dict[str, Any]:
         "after_version": 5,
         "seconds": 1.5,
         "is_written": False,
+        "has_key": True,
     }
     return made | changes
 
@@ -206,7 +207,15 @@ def test_state_that_was_built_anew_is_counted_whole(operation: str, after: int) 
     commit = {"version": 7, "operation": operation, "operationMetrics": json.dumps(metrics)}
     renderer = run(**{"describe history": [commit]})
     assert f"_cdc_batch > {after} and _cdc_batch <= 3" in renderer.sql("state_records_sql", [table("state")])
-    assert_parses(renderer.render("rows_written_sql", [table("state"), table("state")]))
+    written = renderer.render("rows_written_sql", [table("state"), table("state", has_key=False)])
+    assert written.count("size(_cdc_unresolved_columns)") == 1
+    assert "if(_cdc_row_count < 0 or _cdc_ambiguous_events > 0, 1, 0) as unresolved" in written
+    assert_parses(written)
+
+
+def test_unresolved_cells(macros: Renderer) -> None:
+    assert "_cdc_unresolved_columns" in macros.render("unresolved_cells", table("state"))
+    assert "_cdc_row_count" in macros.render("unresolved_cells", table("state", has_key=False))
 
 
 def test_commit_figures() -> None:
