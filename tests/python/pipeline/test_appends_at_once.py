@@ -50,7 +50,7 @@ def append_twice(spark: SparkSession, log: str, condition: str) -> list[str]:
     return errors
 
 
-@pytest.mark.parametrize(("guarded", "copies"), [(True, 1), (False, 2)])
+@pytest.mark.parametrize(("guarded", "copies"), [(True, 1), pytest.param(False, 2, marks=pytest.mark.slow)])
 def test_later_of_two_appends_stops(spark: SparkSession, guarded: bool, copies: int) -> None:
     # Without the guard both appends succeed: what the clause is there for.
     log = f"pipe_silver.stg_appended_at_once_{copies}"

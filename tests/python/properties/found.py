@@ -10,8 +10,6 @@ from .database import Command, Epoch, Transaction
 
 ANN = Command("insert", 1, values={"name": "ann", "size": 1})
 
-DEFAULT: dict[str, tuple[Epoch, ...]] = {}
-
 FULL: dict[str, tuple[Epoch, ...]] = {
     # What the update left and what it found look alike, so that nothing says which of the two rows is gone.
     "the row that goes is updated to what it was": (
