@@ -158,26 +158,29 @@
 
 
 {# A green run should not hide them; how many are too many says the source's threshold. #}
-{% macro announce_rejected_lines(change_log, batch) %}
-    {%- set counted = alluvium.query_rows(alluvium.rejected_lines_sql(change_log, batch))[0] -%}
+{% macro announce_rejected_lines(change_log, counted) %}
     {%- if counted.rejected_count -%}
         {%- do exceptions.warn(
             change_log.identifier ~ ": " ~ counted.rejected_count ~ " of " ~ counted.line_count ~ " new lines rejected, "
-            ~ "`select _cdc_reject_reason, _cdc_reject_detail, _cdc_raw from " ~ change_log ~ " where _cdc_batch = " ~ batch
+            ~ "`select _cdc_reject_reason, _cdc_reject_detail, _cdc_raw from " ~ change_log ~ " where _cdc_batch = " ~ counted.batch
             ~ " and _cdc_reject_reason is not null` says which"
         ) -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro rejected_lines_sql(change_log, batch) -%}
+{# The batches that the ledger has entered since, the newest first. #}
+{% macro recorded_batches_sql(change_log, after_batch) -%}
     select
+        batch,
         sum(rejected_count) as rejected_count,
         sum(line_count) as line_count
     from {{ alluvium.file_ledger() }}
     where
         {{ alluvium.is_entry_of(change_log) }}
-        and batch = {{ batch }}
+        and batch > {{ after_batch }}
+    group by batch
+    order by batch desc
 {%- endmacro %}
 
 
@@ -190,9 +193,9 @@
     {%- if execute and not alluvium.has_no_new_files() -%}
         {%- set level = alluvium.newest_ledger_batch(this) -%}
         {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, level)) -%}
-        {%- set batch = alluvium.newest_ledger_batch(this) -%}
-        {%- do alluvium.remember("newest_batch", this, batch) -%}
-        {%- do alluvium.announce_rejected_lines(this, batch) -%}
+        {%- set recorded = alluvium.query_rows(alluvium.recorded_batches_sql(this, level)) -%}
+        {%- do alluvium.remember("newest_batch", this, recorded[0].batch if recorded else level) -%}
+        {%- do alluvium.announce_rejected_lines(this, recorded[0]) if recorded -%}
         {%- do alluvium.check_offsets(this, level) -%}
     {%- elif execute -%}
         {%- do alluvium.check_offsets(this, none) -%}

@@ -175,7 +175,8 @@ class Project:
         for feed in self.feeds.values():
             table = feed.declaration(self.landing)
             tables.append(table | {"external": table["external"] | dict(changed.get(feed.name, {}))})
-        cdc = {"connector": "postgresql", "shape": "envelope"}
+        # The files of most scenarios have any names; those that are about offsets ask for them.
+        cdc = {"connector": "postgresql", "shape": "envelope", "on_gap": "ignore", "on_overlap": "ignore"}
         source = {"name": SOURCE, "schema": BRONZE, "config": {"meta": {"cdc": cdc}}, "tables": tables}
         _write_yaml(self.folder / "models" / "_sources.yml", {"version": 2, "sources": [source]})
 

@@ -118,9 +118,10 @@ def held(*offsets: int) -> bytes:
     return lines(*(stored(event("c", "held", offset), offset) for offset in offsets))
 
 
+WARN = {"on_gap": "warn", "on_overlap": "warn"}
 FEEDS = [
-    Feed("offsets", COLUMNS, [confluent(0), confluent(1), {}], key=KEY, models=("log", "state")),
-    Feed("offsets_lenses", COLUMNS, [LENSES], key=KEY, cdc={"layout": "lenses", "on_gap": "ignore"}),
+    Feed("offsets", COLUMNS, [confluent(0), confluent(1), {}], key=KEY, cdc=WARN, models=("log", "state")),
+    Feed("offsets_lenses", COLUMNS, [LENSES], key=KEY, cdc={**WARN, "layout": "lenses", "on_gap": "ignore"}),
     Feed(
         "offsets_stored",
         COLUMNS,
@@ -130,7 +131,7 @@ FEEDS = [
             {"held(0_3).json": held(2, 3), "held(0_7).json": held(4, 5, 6, 7)},
         ],
         key=KEY,
-        cdc={"layout": "lenses", "store_envelope": True, "on_gap": "fail"},
+        cdc={**WARN, "layout": "lenses", "store_envelope": True, "on_gap": "fail"},
         fails=("stg_pipe__offsets_stored",),
     ),
 ]

@@ -59,7 +59,7 @@ ORDERS = {
 
 
 # The others are built by the slow suite (test_every_order_of_arrival).
-FAST = {"in_order": ("state", "hard")}
+FAST = {"in_order": ("state",)}
 
 
 def rounds(order: list[int]) -> list[dict[str, bytes]]:

@@ -390,15 +390,17 @@ def test_record_applied_files() -> None:
         "set alluvium.new_files.": [{"value": "2"}],
         "select max(batch)": [{"batch": 4}],
         "insert into": [],
-        "sum(rejected_count)": [{"rejected_count": 0, "line_count": 9}],
+        "sum(rejected_count)": [{"batch": 5, "rejected_count": 0, "line_count": 9}],
         "'gap' as finding": [],
     }
-    _, _, insert, _, remember, _, findings = macros.does("record_applied_files")
+    _, _, insert, _, remember, findings = macros.does("record_applied_files")
     assert insert.startswith(f"insert into {LEDGER}")
     assert "where _cdc_batch > 4 " in insert
     assert "count_if(newest_batch > 4)" in findings
     # Not the number that the run had in mind: the append may have found no row.
-    assert remember == f"set {macros.render('setting', 'newest_batch', LOG)} = 4"
+    assert remember == f"set {macros.render('setting', 'newest_batch', LOG)} = 5"
+    macros.answers["sum(rejected_count)"] = []
+    assert f"set {macros.render('setting', 'newest_batch', LOG)} = 4" in macros.does("record_applied_files")
     unchanged = shop()
     unchanged.answers = {"set alluvium.new_files.": [{"value": "0"}]}
     assert len(unchanged.does("record_applied_files")) == 1
@@ -407,9 +409,8 @@ def test_record_applied_files() -> None:
 
 
 def test_announce_rejected_lines(macros: Renderer) -> None:
-    assert_parses(macros.sql("rejected_lines_sql", LOG, 4))
-    macros.answers = {"sum(rejected_count)": [{"rejected_count": 3, "line_count": 9}]}
-    macros.does("announce_rejected_lines", LOG, 4)
+    assert_parses(macros.sql("recorded_batches_sql", LOG, 4))
+    macros.does("announce_rejected_lines", LOG, {"batch": 5, "rejected_count": 3, "line_count": 9})
     (warning,) = macros.warnings
     assert warning.startswith("stg_shop__orders: 3 of 9 new lines rejected, `select ")
     assert_parses(warning.split("`")[1])
