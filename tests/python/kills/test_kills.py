@@ -29,8 +29,8 @@ MARK = "__debezium_unavailable_value"
 COLUMNS = {"id": "int", "body": "string", "size": "int"}
 MODELS = ("log", "state", "living", "quarantine")
 FEEDS = [
-    Feed("orders", COLUMNS, models=MODELS, cdc={"snapshots": "partial"}),
-    Feed("notes", COLUMNS, models=MODELS, cdc={"snapshots": "partial"}),
+    Feed("orders", COLUMNS, models=MODELS, cdc={"snapshots": "partial"}, recorded=True),
+    Feed("notes", COLUMNS, models=MODELS, cdc={"snapshots": "partial"}, recorded=True),
 ]
 MART = "agg_pipe__sizes"
 MART_SQL = """

@@ -50,6 +50,7 @@ class Feed:
         tests: True runs the generic tests of a change log after the first round.
         built: False keeps the feed out of the rounds: the tests of its module build it themselves.
         before: what is done to the tables before a round, by its index.
+        recorded: True has the ledger of runs count the feed's tables; of all it would take longer than the builds.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Feed:
     tests: bool = False
     built: bool = True
     before: Mapping[int, Callable[[Project], None]] = field(default_factory=dict)
+    recorded: bool = False
 
     @property
     def nodes(self) -> dict[str, str]:
@@ -163,7 +165,8 @@ class Project:
         shutil.copytree(REPOSITORY / "macros", self.folder / "macros")
         shutil.copytree(REPOSITORY / "tests" / "generic", self.folder / "tests" / "generic")
         _write_yaml(self.folder / "profiles.yml", profile)
-        _write_yaml(self.folder / "dbt_project.yml", _project())
+        recorded = [name for feed in feeds if feed.recorded for name in feed.nodes.values()]
+        _write_yaml(self.folder / "dbt_project.yml", _project(recorded))
         self.declare()
         for feed in feeds:
             self._write_models(feed)
@@ -240,7 +243,7 @@ class Project:
         return Outcome(
             {node.node.name: str(node.status) for node in nodes if getattr(node, "node", None)},
             {node.node.name: str(node.message) for node in nodes if getattr(node, "node", None)},
-            str(result.exception or ("" if result.success or nodes else "failed")),
+            str(result.exception or ("" if result.success or any(map(_is_node, nodes)) else "failed")),
             printed.getvalue(),
         )
 
@@ -314,6 +317,11 @@ class Project:
         return self._read[relation, version]
 
 
+def _is_node(result: Any) -> bool:
+    """False for the result of a macro that `run-operation` ran."""
+    return getattr(result, "node", None) is not None
+
+
 def _write_files(folder: Path, files: Files) -> None:
     for name, content in files.items():
         path = folder / name.removesuffix("@old")
@@ -331,7 +339,7 @@ def _shown(name: str, type_: str) -> str:
     return f"`{name}`"
 
 
-def _project() -> dict[str, Any]:
+def _project(recorded: Sequence[str]) -> dict[str, Any]:
     project: dict[str, Any] = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
     for paths in [key for key in project if key.endswith("-paths")]:
         del project[paths]
@@ -340,6 +348,8 @@ def _project() -> dict[str, Any]:
     project["models"]["alluvium"]["silver"]["+schema"] = SILVER
     project["models"]["alluvium"]["gold"]["+schema"] = GOLD
     project["vars"]["alluvium"]["alluvium_ledger_schema"] = SILVER
+    of_recorded = f"results | selectattr('node.name', 'in', {list(recorded)}) | list"
+    project["on-run-end"] = ["{{ alluvium.record_run(" + of_recorded + ") }}"]
     return project
 
 

@@ -120,7 +120,9 @@ def held(*offsets: int) -> bytes:
 
 WARN = {"on_gap": "warn", "on_overlap": "warn"}
 FEEDS = [
-    Feed("offsets", COLUMNS, [confluent(0), confluent(1), {}], key=KEY, cdc=WARN, models=("log", "state")),
+    Feed(
+        "offsets", COLUMNS, [confluent(0), confluent(1), {}], key=KEY, cdc=WARN, models=("log", "state"), recorded=True
+    ),
     Feed("offsets_lenses", COLUMNS, [LENSES], key=KEY, cdc={**WARN, "layout": "lenses", "on_gap": "ignore"}),
     Feed(
         "offsets_stored",

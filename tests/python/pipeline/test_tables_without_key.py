@@ -92,6 +92,7 @@ FEEDS = [
         (),
         cdc={"replica_identity": "full"},
         models=("log", "state", "hard", "living"),
+        recorded=True,
     ),
 ]
 
