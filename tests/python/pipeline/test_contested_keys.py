@@ -1,4 +1,7 @@
-"""Keys that two rows have at once inside a transaction: swaps and shifts of a deferrable key."""
+"""Keys that two rows have at once inside a transaction: swaps and shifts of a deferrable key. A slow suite.
+
+`make test` plays random histories of such tables (properties/test_silver).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import pytest
 
 from .events import Event, lines, postgresql
 from .project import Feed, Project, Row
+
+pytestmark = pytest.mark.slow
 
 COLUMNS = {"id": "int", "name": "string", "tags": "map<string,string>"}
 

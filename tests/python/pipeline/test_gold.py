@@ -193,6 +193,7 @@ def run(project: Project, *arguments: str) -> None:
     assert (outcome.failed, outcome.error) == (set(), "")
 
 
+@pytest.mark.slow
 def test_aggregate_is_left_alone_until_something_behind_it_changes(project: Project) -> None:
     """Its table, also when that is made anew with the same rows, or its own SQL."""
     run(project, "--select", AGGREGATE)
@@ -227,6 +228,7 @@ def test_incremental_mart_equals_full_refresh(project: Project) -> None:
     assert contents() == incremental
 
 
+@pytest.mark.slow
 def test_mart_follows_a_state_that_was_built_anew_alone(project: Project) -> None:
     """The same batches with other values: the log is rewritten behind dbt's back, as a corrected decoder would."""
     project.spark.sql(f"update {SILVER}.stg_shop__products set title = 'Pomme' where title = 'Apfel'")
