@@ -1,6 +1,6 @@
 """More orders of arrival, and hard deletes: truncates, swaps of keys and moved values. A slow suite.
 
-The modules test_table_resets and test_unavailable_values, and properties/test_silver, have a part of each in `make test`.
+test_table_resets, test_unavailable_values and properties/test_silver have a part of each in `make test`.
 """
 
 from __future__ import annotations
