@@ -59,7 +59,7 @@
 
 {% macro require_sequence_column(subject, feed, name) %}
     {%- do alluvium.require_one_of(subject, "meta.cdc.sequence_by", name, feed.columns | map(attribute="name") | list) -%}
-    {%- set column = feed.columns | selectattr("name", "equalto", name) | first -%}
+    {%- set column = alluvium.column_of(feed, name) -%}
     {%- do alluvium.require_one_of(
         subject, "data_type of the column " ~ name ~ " in meta.cdc.sequence_by", column.data_type.split("(")[0], alluvium.sortable_types()
     ) -%}

@@ -71,7 +71,7 @@
 
 
 {% macro column_of(feed, name) %}
-    {{ return(feed.columns | selectattr("name", "equalto", name) | first) }}
+    {{ return(alluvium.declared_columns(feed) | selectattr("name", "equalto", name) | first) }}
 {% endmacro %}
 
 

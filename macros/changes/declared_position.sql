@@ -11,7 +11,7 @@
     {%- endif -%}
     {%- set parts = [] -%}
     {%- for name in feed.sequence_by -%}
-        {%- set column = alluvium.declared_columns(feed) | selectattr("name", "equalto", name) | first -%}
+        {%- set column = alluvium.column_of(feed, name) -%}
         {%- do parts.append(alluvium.sortable_text(column, alluvium.value_of(name))) -%}
     {%- endfor -%}
     {{ return(parts | join(",\n        ")) }}
@@ -30,7 +30,7 @@
     {%- endif -%}
     {%- set columns = [] -%}
     {%- for name in feed.sequence_by -%}
-        {%- set column = alluvium.declared_columns(feed) | selectattr("name", "equalto", name) | first -%}
+        {%- set column = alluvium.column_of(feed, name) -%}
         {%- do columns.append(name ~ " " ~ column.data_type) -%}
     {%- endfor -%}
     {{ return(columns) }}

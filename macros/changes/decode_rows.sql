@@ -69,7 +69,7 @@ operations as (
 {# The first of the columns that order the rows that is a time; a local one is taken as UTC. #}
 {% macro time_of_sequence(feed) %}
     {%- for name in feed.sequence_by or [] -%}
-        {%- set column = alluvium.declared_columns(feed) | selectattr("name", "equalto", name) | first -%}
+        {%- set column = alluvium.column_of(feed, name) -%}
         {%- if column.data_type in ["timestamp", "timestamp_ntz"] -%}
             {{ return("timestamp_micros(" ~ alluvium.whole_number(column, alluvium.value_of(name)) ~ ")") }}
         {%- endif -%}

@@ -15,16 +15,10 @@
 {% macro default__tied_rows(change_log, feed) -%}
 select
     {{ alluvium.column_list(feed.key) | join(",\n    ") }},
-    {{ alluvium.sequence_of_position() }} as sequence,
+    {{ alluvium.position_of_event(feed) }} as sequence,
     count(*) as row_count
 from {{ change_log }}
 where _cdc_kind = 'change'
-group by {{ (alluvium.column_list(feed.key) + [alluvium.sequence_of_position()]) | join(", ") }}
+group by {{ (alluvium.column_list(feed.key) + [alluvium.position_of_event(feed)]) | join(", ") }}
 having count(distinct struct(_cdc_op, _cdc_unavailable_columns, {{ alluvium.image_of_event(feed) }})) > 1
 {%- endmacro %}
-
-
-{# A position without the snapshot's mark and the delivery, which have a fixed width (cdc_position). #}
-{% macro sequence_of_position() %}
-    {{ return("left(_cdc_position, length(_cdc_position) - 60)") }}
-{% endmacro %}

@@ -72,7 +72,7 @@ where
 {% macro is_unresolved(state) %}
     {{ return(
         "_cdc_unresolved_columns is not null and not _is_deleted" if alluvium.feed_of_relation("unresolved_within_threshold", state).key
-        else "(_cdc_row_count < 0 or _cdc_ambiguous_events > 0)"
+        else alluvium.has_undecided_count()
     ) }}
 {% endmacro %}
 

@@ -323,7 +323,10 @@ from {{ from }}
         count_if(_cdc_row_count < 0) as negative_count,
         count_if(_cdc_ambiguous_events > 0) as ambiguous_count
     from {{ state }}
-    where
-        _cdc_row_count < 0
-        or _cdc_ambiguous_events > 0
+    where {{ alluvium.has_undecided_count() }}
 {%- endmacro %}
+
+
+{% macro has_undecided_count() %}
+    {{ return("(_cdc_row_count < 0 or _cdc_ambiguous_events > 0)") }}
+{% endmacro %}

@@ -4,7 +4,6 @@
     3.6.3; nothing else in the events says that the two belong together). Asked for after a state has applied its
     batches, of rows that have moved no earlier than the oldest change of these: what comes late may bring the other
     half, or a newer value under the old key. A row that had moved there, too, is followed from key to key, one step a time.
-    A declared order does not say which two events belong together.
 #}
 {% macro resolve_moved_values() %}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
@@ -12,11 +11,16 @@
     {%- if cdc.merge_guard and since -%}
         {%- set feed = alluvium.feed_of_node("resolve_moved_values", model) -%}
         {%- set moved_rows = alluvium.moved_rows_sql(since[:alluvium.source_position_length(feed)]) -%}
-        {%- set may_move = alluvium.columns_of_unavailable_values(feed) and not alluvium.has_declared_order(feed) -%}
-        {%- if may_move and alluvium.oldest_created_position("(" ~ moved_rows ~ ")") -%}
+        {%- if alluvium.follows_moves(feed) and alluvium.oldest_created_position("(" ~ moved_rows ~ ")") -%}
             {%- do alluvium.follow_moved_rows(feed, moved_rows) -%}
         {%- endif -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# A declared order does not say which two events belong together. #}
+{% macro follows_moves(feed) %}
+    {{ return(alluvium.columns_of_unavailable_values(feed) | length > 0 and not alluvium.has_declared_order(feed)) }}
 {% endmacro %}
 
 

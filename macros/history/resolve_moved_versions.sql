@@ -8,9 +8,8 @@
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- if cdc.stored_as_scd_type and alluvium.newest_pending_batch() and not alluvium.is_level_with_upstreams() -%}
         {%- set feed = alluvium.feed_of_node("resolve_moved_versions", model) -%}
-        {%- set may_move = alluvium.columns_of_unavailable_values(feed) and not alluvium.has_declared_order(feed) -%}
         {%- set steps = [] -%}
-        {%- for step in range(100) if may_move and steps | length == step -%}
+        {%- for step in range(100) if alluvium.follows_moves(feed) and steps | length == step -%}
             {%- set moved = alluvium.moved_versions_sql(feed) -%}
             {%- if alluvium.query_rows("select 1 as moved from (" ~ moved ~ ") as moved limit 1") -%}
                 {%- do run_query(alluvium.resolve_moved_versions_sql(feed, moved)) -%}

@@ -93,11 +93,8 @@
 
 
 {% macro default__scd2_from_changes(change_log, feed, tracked, batches, resets) -%}
-{%- if batches and is_incremental() and alluvium.has_columns(this, feed) and batches.after == batches.until and not alluvium.remembered_resets() -%}
--- Every batch of the log is applied.
-select *
-from {{ this }}
-where false
+{%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
+{{ alluvium.no_rows_sql() }}
 {%- else -%}
 with
 {%- set is_partial = batches and is_incremental() and batches.after > 0 %}

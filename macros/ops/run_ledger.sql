@@ -245,21 +245,25 @@
             reason,
             count(*) as row_count
         from (
-            {%- for table in logs %}
-            select
-                {{ alluvium.string_literal(table.relation.render()) }} as table_name,
-                if(_cdc_kind in ('change', 'truncate'), _cdc_op, null) as op,
-                _cdc_reject_reason as reason
-            from {{ table.relation }}
-            where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
-            {%- if not loop.last %}
-            union all
-            {%- endif %}
-            {%- endfor %}
+            {{ alluvium.rows_of_new_batches(logs, ["if(_cdc_kind in ('change', 'truncate'), _cdc_op, null) as op", "_cdc_reject_reason as reason"]) | indent(12) }}
         ) as events
         group by table_name, op, reason
     ) as counts
     group by table_name
+{%- endmacro %}
+
+
+{# A state has its own columns, by whether it has a key. #}
+{% macro rows_of_new_batches(tables, columns=none) -%}
+    {%- for table in tables -%}
+    {{ "union all\n" if not loop.first -}}
+select
+    {{ alluvium.string_literal(table.relation.render()) }} as table_name,
+    {{ (columns or ["_is_deleted", alluvium.unresolved_cells(table) ~ " as unresolved"]) | join(",\n    ") }}
+from {{ table.relation }}
+where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
+    {{- "\n" if not loop.last }}
+    {%- endfor -%}
 {%- endmacro %}
 
 
@@ -302,7 +306,7 @@
 {% macro unresolved_cells(table) %}
     {{ return(
         "if(_is_deleted or _cdc_unresolved_columns is null, 0, size(_cdc_unresolved_columns))" if table.has_key
-        else "if(_cdc_row_count < 0 or _cdc_ambiguous_events > 0, 1, 0)"
+        else "if(" ~ alluvium.has_undecided_count() ~ ", 1, 0)"
     ) }}
 {% endmacro %}
 
@@ -313,17 +317,7 @@
         count_if(_is_deleted) as deleted,
         sum(unresolved) as unresolved
     from (
-        {%- for table in states %}
-        select
-            {{ alluvium.string_literal(table.relation.render()) }} as table_name,
-            _is_deleted,
-            {{ alluvium.unresolved_cells(table) }} as unresolved
-        from {{ table.relation }}
-        where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
-        {%- if not loop.last %}
-        union all
-        {%- endif %}
-        {%- endfor %}
+        {{ alluvium.rows_of_new_batches(states) | indent(8) }}
     ) as rows_of_new_batches
     group by table_name
 {%- endmacro %}
@@ -351,11 +345,11 @@
 {% macro added_figures(figures, operation, metrics) %}
     {%- if operation == "MERGE" -%}
         {%- set inserted = metrics.numTargetRowsInserted | int -%}
-        {%- set by_source = metrics.numTargetRowsMatchedUpdated | int -%}
+        {%- set matched = metrics.numTargetRowsMatchedUpdated | int -%}
         {{ return({
             "inserted": figures.inserted + inserted,
             "updated": figures.updated + (metrics.numTargetRowsUpdated | int),
-            "stale": figures.stale + [(metrics.numSourceRows | int) - inserted - by_source, 0] | max,
+            "stale": figures.stale + [(metrics.numSourceRows | int) - inserted - matched, 0] | max,
         }) }}
     {%- elif "AS SELECT" in operation -%}
         {{ return({"inserted": figures.inserted + (metrics.numOutputRows | int), "is_whole": true}) }}

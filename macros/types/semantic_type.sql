@@ -7,7 +7,7 @@
     {%- if column.cdc.semantic_type -%}
         {{ return(alluvium.declared_semantic_type(column, feed)) }}
     {%- endif -%}
-    {%- set base = column.data_type.split("(")[0] -%}
+    {%- set base = alluvium.base_type(column.data_type) -%}
     {%- set mode = feed.time_precision_mode -%}
     {%- if base == "date" -%}
         {{ return({"connect": "org.apache.kafka.connect.data.Date", "isostring": "io.debezium.time.IsoDate"}.get(mode, "io.debezium.time.Date")) }}

@@ -80,7 +80,7 @@ class Killer:
             if chosen:
                 die()
 
-        Cursor.execute = execute  # type: ignore[assignment, method-assign]
+        Cursor.execute = execute  # type: ignore[assignment, method-assign]  # the statement counter stands in
 
 
 def build(project: Path) -> None:

@@ -28,6 +28,12 @@ def profile(session_parameters: dict[str, str]) -> dict[str, Any]:
     return {"alluvium": {"target": "utc", "outputs": outputs}}
 
 
+def collected_modules(session: pytest.Session, package: str | None) -> list[Any]:
+    """The test modules of a package that this session has tests of."""
+    modules = dict.fromkeys(getattr(item, "module", None) for item in session.items)
+    return [module for module in modules if getattr(module, "__package__", None) == package]
+
+
 @pytest.fixture(scope="session")
 def project(
     request: pytest.FixtureRequest,
@@ -36,9 +42,8 @@ def project(
     profile: dict[str, Any],
 ) -> Project:
     """The project, every round of it built."""
-    collected = dict.fromkeys(getattr(item, "module", None) for item in request.session.items)
     # Other folders' modules may have a `prepare` of another meaning.
-    modules: list[Any] = [module for module in collected if getattr(module, "__package__", None) == __package__]
+    modules = collected_modules(request.session, __package__)
     feeds: list[Feed] = [feed for module in modules for feed in getattr(module, "FEEDS", ())]
     built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile)
     for module in modules:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import io
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import fastavro
@@ -179,6 +180,12 @@ def lines(*records: Line) -> bytes:
         + b"\n"
         for record in records
     )
+
+
+def rounds_of(arriving: Iterable[Iterable[Line]]) -> list[dict[str, bytes]]:
+    """One file for each round, of the records that arrive in it; none where nothing does."""
+    files = [lines(*records) for records in arriving]
+    return [{f"t+0+{number}.json": content} if content else {} for number, content in enumerate(files)]
 
 
 def zipped(content: bytes) -> bytes:

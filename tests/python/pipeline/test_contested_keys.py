@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from .events import Event, lines, postgresql
+from .events import Event, postgresql, rounds_of
 from .project import Feed, Project, Row
 
 pytestmark = pytest.mark.slow
@@ -113,7 +113,7 @@ def rounds() -> list[dict[str, bytes]]:
             for number in numbers:
                 # Newest first inside a file, too.
                 arriving[number].insert(0, event)
-    return [{f"t+0+{number}.json": lines(*arrived)} for number, arrived in enumerate(arriving)]
+    return rounds_of(arriving)
 
 
 FEEDS = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .events import Event, lines, mysql, postgresql
+from .events import Event, lines, mysql, postgresql, rounds_of
 from .project import Feed, Project, Row
 
 COLUMNS = {"id": "int", "name": "string", "size": "int"}
@@ -117,7 +117,7 @@ def rounds() -> list[dict[str, bytes]]:
             events, _ = histories(key_of(history, arrival))[history]
             for event, number in reversed(list(zip(events, arrival, strict=True))):
                 arriving[number].append(event)
-    return [{f"t+0+{number}.json": lines(*events)} for number, events in enumerate(arriving)]
+    return rounds_of(arriving)
 
 
 def composite(op: str, lsn: int, region: str, code: str | None, value: int | None) -> Event:

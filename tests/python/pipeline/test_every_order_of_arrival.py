@@ -10,7 +10,7 @@ import pytest
 from . import test_contested_keys as swaps
 from . import test_table_resets as resets
 from . import test_unavailable_values as values
-from .events import Event, lines
+from .events import Event, rounds_of
 from .project import Feed, Project
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ def rounds_of_moves() -> list[dict[str, bytes]]:
     for order, arrivals in MOVE_ORDERS.items():
         for event, number in zip(values.moves(MOVE_BASE[order]), arrivals, strict=True):
             arriving[number].append(event)
-    return [{f"t+0+{number}.json": lines(*events)} for number, events in enumerate(arriving)]
+    return rounds_of(arriving)
 
 
 FEEDS = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .events import NOON_MS, Event, lines, postgresql
+from .events import NOON_MS, Event, postgresql, rounds_of
 from .project import Feed, Project, Row
 
 UNAVAILABLE = "__debezium_unavailable_value"
@@ -157,7 +157,7 @@ def rounds() -> list[dict[str, bytes]]:
                 # Newest first inside a file, too.
                 arriving[number].insert(0, event)
     arriving[1].append(row("r", 70, "end", 0, "z", snapshot="last_in_data_collection"))
-    return [{f"t+0+{number}.json": lines(*arrived)} for number, arrived in enumerate(arriving)]
+    return rounds_of(arriving)
 
 
 FEEDS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from . import test_contested_keys as swaps
-from .events import Event, lines
+from .events import Event, rounds_of
 from .project import Feed, Project
 from .test_history import source_position
 
@@ -49,7 +49,7 @@ def rounds_of_swaps() -> list[dict[str, bytes]]:
     # A delete that shows neither of the rows that its key has had.
     for op, lsn, name in (("r", 10, "a"), ("c", 101, "x"), ("d", 102, "y")):
         arriving[1].append(swaps.row(op, lsn, swaps.UNDECIDED, name, commit=0 if op == "r" else 100))
-    return [{f"t+0+{number}.json": lines(*arrived)} for number, arrived in enumerate(arriving)]
+    return rounds_of(arriving)
 
 
 FEEDS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .events import Event, lines, postgresql
+from .events import Event, lines, postgresql, rounds_of
 from .project import Feed, Project
 
 COLUMNS = {"id": "int", "name": "string"}
@@ -66,7 +66,7 @@ def rounds(order: list[int]) -> list[dict[str, bytes]]:
     arriving: list[list[Event]] = [[], [], []]
     for event, number in zip(TRUNCATED, order, strict=True):
         arriving[number].append(event)
-    return [{f"t+0+{number}.json": lines(*events)} if events else {} for number, events in enumerate(arriving)]
+    return rounds_of(arriving)
 
 
 FEEDS = [

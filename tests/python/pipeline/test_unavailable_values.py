@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .events import Event, encoded, flattened, lines, postgresql
+from .events import Event, encoded, flattened, lines, postgresql, rounds_of
 from .project import Feed, Project, Row
 
 MARK = "__debezium_unavailable_value"
@@ -77,7 +77,7 @@ def rounds() -> list[dict[str, bytes]]:
             for (op, lsn, body), number in zip(events, arrival, strict=True):
                 arriving[number].append(row(op, lsn, key_of(history, arrival), body))
     arriving[0] += moves(MOVED) + MOVED_UNSEEN
-    return [{f"t+0+{number}.json": lines(*events)} for number, events in enumerate(arriving)]
+    return rounds_of(arriving)
 
 
 def moves(base: int) -> list[Event]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pipeline.conftest import collected_modules
 from pipeline.conftest import profile as profile
 
 from .cases import Case
@@ -23,12 +24,11 @@ def suite(
 ) -> Suite:
     """The project, every round of it built."""
     seed, count = (request.config.getoption(name) for name in ("--property-seed", "--property-histories"))
-    modules = dict.fromkeys(getattr(item, "module", None) for item in request.session.items)
     cases: list[Case] = [
         case
-        for module in modules
-        if getattr(module, "__package__", None) == __package__ and hasattr(module, "cases")
-        for case in module.cases(seed, count)  # type: ignore[union-attr]
+        for module in collected_modules(request.session, __package__)
+        if hasattr(module, "cases")
+        for case in module.cases(seed, count)
     ]
     by_name = {case.name: case for case in cases}
     assert len(by_name) == len(cases), "two cases have one name"

@@ -327,5 +327,6 @@ def test_repeated_rows() -> None:
 
 
 def test_is_unresolved() -> None:
+    assert state().render("has_undecided_count") == "(_cdc_row_count < 0 or _cdc_ambiguous_events > 0)"
     assert state().render("is_unresolved", STATE) == "(_cdc_row_count < 0 or _cdc_ambiguous_events > 0)"
     assert shop().render("is_unresolved", STATE) == "_cdc_unresolved_columns is not null and not _is_deleted"

@@ -249,6 +249,14 @@ def test_follow_moved_rows_steps_until_nobody_has_moved_on() -> None:
     assert "__found_0 union all select * from silver.slv_shop__orders_state__found_1" in merge
 
 
+@pytest.mark.parametrize(
+    ("options", "follows"),
+    [(ODD, True), (FULL, False), ({**ODD, "connector": "mysql"}, False), ({**ODD, "order_by": "offset"}, False)],
+)
+def test_follows_moves(macros: Renderer, options: dict[str, Any], follows: bool) -> None:
+    assert macros.render("follows_moves", options) is follows
+
+
 def test_write_down() -> None:
     renderer = state()
     columns = [{"col_name": "a`b", "data_type": "int"}, {"col_name": "c", "data_type": "map<string,string>"}]

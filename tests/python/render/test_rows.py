@@ -385,12 +385,12 @@ def test_default_tied_rows_compares_maps_by_their_entries(macros: Renderer) -> N
     assert_parses(sql)
 
 
-def test_sequence_of_position_is_what_the_delivery_leaves(macros: Renderer) -> None:
+def test_position_of_event_is_what_the_delivery_leaves(macros: Renderer) -> None:
     delivery = macros.sql("cdc_position", rows()).split("if(op = 'r', '0', '1')")[1]
     widths = [int(width) for width in re.findall(r", (\d+), '0'\)", delivery)]
     assert widths == [6, 20, 12, 16]
     # A dot before each of them and before the mark of one character.
-    assert macros.sql("sequence_of_position").endswith(f"- {sum(widths) + 1 + 5})")
+    assert macros.render("position_of_event", rows()).endswith(f"- {sum(widths) + 1 + 5})")
 
 
 def test_current_state_refuses_snapshots_of_a_feed_without_their_positions() -> None:

@@ -209,8 +209,15 @@ def test_state_that_was_built_anew_is_counted_whole(operation: str, after: int) 
     assert f"_cdc_batch > {after} and _cdc_batch <= 3" in renderer.sql("state_records_sql", [table("state")])
     written = renderer.render("rows_written_sql", [table("state"), table("state", has_key=False)])
     assert written.count("size(_cdc_unresolved_columns)") == 1
-    assert "if(_cdc_row_count < 0 or _cdc_ambiguous_events > 0, 1, 0) as unresolved" in written
+    assert "if((_cdc_row_count < 0 or _cdc_ambiguous_events > 0), 1, 0) as unresolved" in written
     assert_parses(written)
+
+
+def test_rows_of_new_batches(macros: Renderer) -> None:
+    sql = macros.render("rows_of_new_batches", [table("change_log"), table("state")], ["a", "b"])
+    assert sql.count("union all") == 1
+    assert "    a,\n    b\nfrom silver." in sql
+    assert_parses(sql)
 
 
 def test_unresolved_cells(macros: Renderer) -> None:
