@@ -145,6 +145,8 @@ class Renderer:
     queries: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    # One for all macros, brought up to date at each call: to make it takes longer than most macros do.
+    _context: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def generator(self, name: str) -> CallableMacroGenerator:
         """A macro, callable, in this context."""
@@ -174,7 +176,8 @@ class Renderer:
     def context(self) -> dict[str, Any]:
         """The names that a macro can use."""
         exceptions: dict[str, Any] = wrapped_exports(None)  # type: ignore[no-untyped-call] # dbt's own, without annotations
-        context: dict[str, Any] = {
+        context = self._context
+        context |= {
             **generate_base_context({}),
             "adapter": SimpleNamespace(dispatch=self._dispatch, get_columns_in_relation=self._columns_in_relation),
             "api": SimpleNamespace(Relation=SparkRelation),
@@ -202,9 +205,10 @@ class Renderer:
             "this": self.this,
             "var": lambda name, default=None: self.variables.get(name, default),
         }
-        context[PACKAGE] = _Package(self)
-        # A macro of the same package can also be called by its bare name.
-        context |= {name: CallableMacroGenerator(macro, context) for name, macro in all_macros().items()}
+        if PACKAGE not in context:
+            context[PACKAGE] = _Package(self)
+            # A macro of the same package can also be called by its bare name.
+            context |= {name: CallableMacroGenerator(macro, context) for name, macro in all_macros().items()}
         return context
 
     def _dispatch(self, name: str, package: str | None = None) -> CallableMacroGenerator:
