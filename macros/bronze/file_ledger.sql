@@ -37,7 +37,7 @@
     )
     using delta
     partitioned by (change_log)
-    tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.dataSkippingStatsColumns' = 'batch')
+    tblproperties ('delta.dataSkippingStatsColumns' = 'batch')
 {%- endmacro %}
 
 
@@ -169,6 +169,17 @@
 {% endmacro %}
 
 
+{#
+    Each batch leaves a small file in its log's partition of the ledger; every fiftieth makes one of them. Not Delta's
+    auto compaction: it looks for work after each insert, which took twice as long (0.7 s for 0.33 s, Delta 3.3.3).
+#}
+{% macro compact_entries(change_log, batch) %}
+    {%- if batch % 50 == 0 -%}
+        {%- do run_query("optimize " ~ alluvium.file_ledger() ~ " where " ~ alluvium.is_entry_of(change_log)) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# The batches that the ledger has entered since, the newest first. #}
 {% macro recorded_batches_sql(change_log, after_batch) -%}
     select
@@ -196,6 +207,7 @@
         {%- set recorded = alluvium.query_rows(alluvium.recorded_batches_sql(this, level)) -%}
         {%- do alluvium.remember("newest_batch", this, recorded[0].batch if recorded else level) -%}
         {%- do alluvium.announce_rejected_lines(this, recorded[0]) if recorded -%}
+        {%- do alluvium.compact_entries(this, recorded[0].batch) if recorded -%}
         {%- do alluvium.check_offsets(this, level) -%}
     {%- elif execute -%}
         {%- do alluvium.check_offsets(this, none) -%}

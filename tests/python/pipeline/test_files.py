@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from render.harness import Renderer, relation
 
 from .events import lines, postgresql
 from .project import SILVER, Feed, Files, Project
@@ -91,6 +92,7 @@ FEEDS = [
         [FIRST, SECOND, THIRD, {}],
         models=STATE,
         before={2: rebuild_log, 3: set_applied_batch_back},
+        slow=True,
     ),
     Feed("vanished", COLUMNS, [FIRST | SECOND]),
     Feed("never_landed", COLUMNS, [{}], models=STATE),
@@ -152,7 +154,9 @@ def test_file_landed_anew_with_another_length_is_read_and_rows_stay_right(projec
     assert names(project, "landed", 2) == {1: "late", 2: "second", 4: "first", 5: "first", 7: "first", 9: "first"}
 
 
-@pytest.mark.parametrize("feed", [feed.name for feed in FEEDS])
+@pytest.mark.parametrize(
+    "feed", [pytest.param(feed.name, marks=pytest.mark.slow if feed.slow else ()) for feed in FEEDS]
+)
 def test_no_line_of_a_file_is_read_twice_and_none_is_lost(project: Project, feed: str) -> None:
     assert lines_read(project, feed) == lines_landed(project.feeds[feed].rounds)
 
@@ -165,11 +169,13 @@ def test_run_killed_before_the_ledger_was_written_doubles_nothing(project: Proje
     assert after == before
 
 
+@pytest.mark.slow
 def test_run_killed_before_the_property_was_written_gives_the_same_rows(project: Project) -> None:
     before, after = (project.state("rebuilt", number) for number in (2, 3))
     assert sorted(after, key=lambda row: row["id"]) == sorted(before, key=lambda row: row["id"])
 
 
+@pytest.mark.slow
 def test_log_rebuilt_alone_then_a_build_gives_the_right_rows(project: Project) -> None:
     assert names(project, "rebuilt") == {1: "third", 2: "first", 3: "first"}
     # Its batches go on counting, so that the state sees news.
@@ -203,3 +209,12 @@ def test_place_without_files_is_warned_of(project: Project) -> None:
     assert f"pipe.never_landed: no file found at {location}. Is it the right place?" in project.outcomes[0].printed
     assert "pipe.landed: no file found" not in project.outcomes[1].printed
     assert project.state("never_landed") == []
+
+
+def test_compacted_entries_are_the_same(project: Project) -> None:
+    macros = Renderer(variables={"alluvium_ledger_schema": SILVER}, answers={"optimize": []})
+    (statement,) = macros.does("compact_entries", relation("stg_pipe__landed", SILVER), 50)
+    before = Counter(project.spark.table(LEDGER).collect())
+    (done,) = project.spark.sql(statement).collect()
+    assert done["metrics"]["numFilesRemoved"] > done["metrics"]["numFilesAdded"] == 1
+    assert Counter(project.spark.table(LEDGER).collect()) == before

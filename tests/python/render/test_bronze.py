@@ -408,6 +408,13 @@ def test_record_applied_files() -> None:
     assert Renderer(execute=False).does("record_applied_files") == []
 
 
+def test_compact_entries(macros: Renderer) -> None:
+    macros.answers = {"optimize": []}
+    assert macros.does("compact_entries", LOG, 51) == []
+    (optimize,) = macros.does("compact_entries", LOG, 150)
+    assert optimize == f"optimize {LEDGER} where change_log = 'silver.stg_shop__orders'"
+
+
 def test_announce_rejected_lines(macros: Renderer) -> None:
     assert_parses(macros.sql("recorded_batches_sql", LOG, 4))
     macros.does("announce_rejected_lines", LOG, {"batch": 5, "rejected_count": 3, "line_count": 9})
