@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def profile(session_parameters: dict[str, str]) -> dict[str, Any]:
     """profiles.yml with the repository's target and one for each other session time zone that is tried."""
-    local = {"type": "spark", "method": "session", "host": "NA", "schema": "silver", "threads": 2}
+    local = {"type": "spark", "method": "session", "host": "NA", "schema": "silver", "threads": 4}
     outputs: dict[str, Any] = {}
     for target, zone in {"utc": "UTC", "kolkata": "Asia/Kolkata", "new_york": "America/New_York"}.items():
         parameters = copy.copy(session_parameters) | {
@@ -34,6 +34,13 @@ def collected_modules(session: pytest.Session, package: str | None) -> list[Any]
     return [module for module in modules if getattr(module, "__package__", None) == package]
 
 
+def feeds_of(session: pytest.Session, module: Any) -> list[Feed]:
+    """The feeds of a module, without the slow ones where none of its slow tests is run."""
+    items = [item for item in session.items if getattr(item, "module", None) is module]
+    has_slow_tests = any(item.get_closest_marker("slow") for item in items)
+    return [feed for feed in getattr(module, "FEEDS", ()) if has_slow_tests or not feed.slow]
+
+
 @pytest.fixture(scope="session")
 def project(
     request: pytest.FixtureRequest,
@@ -44,7 +51,7 @@ def project(
     """The project, every round of it built."""
     # Other folders' modules may have a `prepare` of another meaning.
     modules = collected_modules(request.session, __package__)
-    feeds: list[Feed] = [feed for module in modules for feed in getattr(module, "FEEDS", ())]
+    feeds = [feed for module in modules for feed in feeds_of(request.session, module)]
     built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile)
     for module in modules:
         if hasattr(module, "prepare"):

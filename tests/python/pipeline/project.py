@@ -50,6 +50,7 @@ class Feed:
         tests: True runs the generic tests of a change log after the first round.
         built: False keeps the feed out of the rounds: the tests of its module build it themselves.
         before: what is done to the tables before a round, by its index.
+        slow: True builds the feed only where tests of its module that are marked slow are run.
         recorded: True has the ledger of runs count the feed's tables; of all it would take longer than the builds.
     """
 
@@ -67,6 +68,7 @@ class Feed:
     tests: bool = False
     built: bool = True
     before: Mapping[int, Callable[[Project], None]] = field(default_factory=dict)
+    slow: bool = False
     recorded: bool = False
 
     @property

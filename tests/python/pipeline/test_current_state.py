@@ -125,7 +125,7 @@ def composite(op: str, lsn: int, region: str, code: str | None, value: int | Non
 
 
 FEEDS = [
-    Feed("arrivals", COLUMNS, rounds(), models=("log", "state", "hard", "living")),
+    Feed("arrivals", COLUMNS, rounds(), models=("log", "state", "hard", "living"), slow=True),
     Feed(
         "composite",
         {"region": "string", "code": ("string", {"nullable": True}), "value": "int"},
@@ -190,6 +190,7 @@ def state_of(project: Project, role: str, key: int) -> Row:
     return row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("arrival", ARRIVALS, ids=lambda arrival: "".join(map(str, arrival)))
 def test_soft_delete_keeps_the_last_values_in_any_order_of_arrival(
@@ -199,6 +200,7 @@ def test_soft_delete_keeps_the_last_values_in_any_order_of_arrival(
     assert (row["name"], row["size"], row["_is_deleted"], row["_cdc_op"]) == histories(0)[history][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("arrival", ARRIVALS, ids=lambda arrival: "".join(map(str, arrival)))
 def test_hard_delete_leaves_no_value_in_any_order_of_arrival(
@@ -210,6 +212,7 @@ def test_hard_delete_leaves_no_value_in_any_order_of_arrival(
     assert (row["name"], row["size"], row["_is_deleted"], row["_cdc_op"]) == (*values, is_deleted, op)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["state", "hard"])
 @pytest.mark.parametrize("history", HISTORIES)
 def test_state_is_the_same_in_every_order_of_arrival(project: Project, role: str, history: str) -> None:
@@ -222,11 +225,13 @@ def test_state_is_the_same_in_every_order_of_arrival(project: Project, role: str
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 def test_live_view_hides_the_deleted(project: Project) -> None:
     living = {key_of(h, a) for h in HISTORIES for a in ARRIVALS if not histories(0)[h][1][2]}
     assert sorted(row["id"] for row in project.living("arrivals")) == sorted(living)
 
 
+@pytest.mark.slow
 def test_deletion_has_the_time_of_the_source(project: Project) -> None:
     times = {row["_is_deleted"]: row["_deleted_at"] for row in project.state("arrivals") if row["id"] < 100}
     assert times == {True: "2024-05-01 12:00:00.03"}
@@ -254,8 +259,8 @@ def test_binlog_orders_by_file_number_then_position_then_row(project: Project) -
     }
 
 
-def test_every_position_is_of_one_width_and_none_ties(project: Project) -> None:
-    for feed in ("arrivals", "binlog"):
-        positions = [row["_cdc_position"] for row in project.log(feed)]
-        assert len({len(position) for position in positions}) == 1
-        assert len(set(positions)) == len(positions)
+@pytest.mark.parametrize("feed", [pytest.param("arrivals", marks=pytest.mark.slow), "binlog"])
+def test_every_position_is_of_one_width_and_none_ties(project: Project, feed: str) -> None:
+    positions = [row["_cdc_position"] for row in project.log(feed)]
+    assert len({len(position) for position in positions}) == 1
+    assert len(set(positions)) == len(positions)

@@ -12,6 +12,7 @@ import pytest
 from .project import REPOSITORY, Feed, Project, Row
 
 FOLDERS = {"artists": "envelope-avro", "artists_flattened": "unwrapped-avro", "artworks": "unwrapped-avro"}
+ENTITIES = ["artists", *(pytest.param(entity, marks=pytest.mark.slow) for entity in ("artists_flattened", "artworks"))]
 ARTISTS = {
     "artist_id": "int",
     "name": "string",
@@ -59,12 +60,13 @@ FEEDS = [
         using="avro",
         models=("log", "state", "living"),
         tests=True,
+        slow=entity != "artists",
     )
     for entity in FOLDERS
 ]
 
 
-@pytest.mark.parametrize("entity", FOLDERS)
+@pytest.mark.parametrize("entity", ENTITIES)
 def test_every_record_is_a_living_row_with_equal_values(project: Project, entity: str) -> None:
     names = columns(entity)
     expected = [
@@ -78,7 +80,7 @@ def test_every_record_is_a_living_row_with_equal_values(project: Project, entity
     assert ordered(project.living(f"moma_{entity}")) == ordered(expected)
 
 
-@pytest.mark.parametrize("entity", FOLDERS)
+@pytest.mark.parametrize("entity", ENTITIES)
 def test_every_row_names_the_file_and_record_that_made_it(project: Project, entity: str) -> None:
     key = next(iter(columns(entity)))
     expected = {
@@ -93,6 +95,7 @@ def test_every_row_names_the_file_and_record_that_made_it(project: Project, enti
     assert found == expected
 
 
+@pytest.mark.slow
 def test_null_and_empty_stay_apart(project: Project) -> None:
     envelope = {row["artist_id"]: row["nationality"] for row in project.living("moma_artists")}
     flattened = {row["artist_id"]: row["nationality"] for row in project.living("moma_artists_flattened")}

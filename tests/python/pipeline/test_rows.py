@@ -200,6 +200,7 @@ FEEDS = [
             "column_list": ["history", "id", "email", "city"],
         },
         models=("log", "state"),
+        slow=True,
     ),
 ]
 
@@ -214,6 +215,7 @@ def test_case_of_the_torture_test(project: Project, case: str) -> None:
     assert [(row["status"], row["email"]) for row in living] == TORTURE[case][2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "city", "email"),
     [("3C", "SUSPENDED", "x@example.com"), ("4B", "SUSPENDED", "x@example.com"), ("5B", "Istanbul", "x@example.com")],
@@ -223,6 +225,7 @@ def test_case_of_the_torture_test_by_two_columns(project: Project, case: str, ci
     assert (found["city"], found["email"], found["_is_deleted"]) == (city, email, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("history", SENT)
 def test_ignored_null_leaves_the_value_in_any_order_of_arrival(project: Project, history: str) -> None:
     events, (email, is_deleted) = SENT[history]
@@ -280,6 +283,10 @@ def test_log_has_the_operations_and_the_listed_columns(project: Project) -> None
         ("change", "d"),
         ("truncate", "t"),
     }
+
+
+@pytest.mark.slow
+def test_log_has_the_time_of_the_order(project: Project) -> None:
     by_time = project.log("rows_of_two_columns")
     assert not {"Op", "changed_at", "change"} & by_time[0].keys()
     assert {row["_cdc_source_ts"][:17] for row in by_time} == {

@@ -7,6 +7,7 @@ import pytest
 from .events import Event, lines, postgresql, rounds_of
 from .project import Feed, Project
 
+pytestmark = pytest.mark.slow
 COLUMNS = {"id": "int", "name": "string"}
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from .events import NOON_MS, Event, lines, postgresql
 from .project import Feed, Project
 
+pytestmark = pytest.mark.slow
 COLUMNS = {"what": "string", "at": "timestamp", "price": "double"}
 MIDNIGHT = "2024-05-01T00:00:00Z"
 SAME_MIDNIGHT = "2024-05-01T00:00:00.000000Z"

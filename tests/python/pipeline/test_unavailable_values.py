@@ -113,7 +113,7 @@ FEEDS = [
         ],
         models=("log", "state"),
     ),
-    Feed("held", COLUMNS, rounds(), models=("log", "state", "living")),
+    Feed("held", COLUMNS, rounds(), models=("log", "state", "living"), slow=True),
     Feed(
         "own_placeholder",
         COLUMNS,
@@ -164,6 +164,7 @@ def test_placeholder_of_each_type_is_none_of_its_values(project: Project, name: 
     assert state_of(project, "encodings", 1)["_cdc_unresolved_columns"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("arrival", ARRIVALS, ids=lambda arrival: "".join(map(str, arrival)))
 def test_value_is_held_in_any_order_of_arrival(project: Project, history: str, arrival: tuple[int, ...]) -> None:
@@ -171,6 +172,7 @@ def test_value_is_held_in_any_order_of_arrival(project: Project, history: str, a
     assert (found["body"], found["size"], found["_cdc_unresolved_columns"]) == HISTORIES[history][1]
 
 
+@pytest.mark.slow
 def test_marker_is_never_published(project: Project) -> None:
     published = [row["body"] for row in project.living("held")]
     assert published.count(MARK) == len(ARRIVALS), "only the snapshot rows that have it as their value"
@@ -185,10 +187,12 @@ def assert_moved(project: Project, feed: str, base: int) -> None:
     assert {row["_cdc_unresolved_columns"] is None for row in rows.values()} == {True}
 
 
+@pytest.mark.slow
 def test_value_of_a_moved_row_is_the_one_under_its_old_key(project: Project) -> None:
     assert_moved(project, "held", MOVED)
 
 
+@pytest.mark.slow
 def test_value_of_another_row_that_had_the_old_key_is_not_taken(project: Project) -> None:
     found = state_of(project, "held", MOVED + 202)
     assert (found["body"], found["_cdc_unresolved_columns"]) == (None, ["body"])
