@@ -1,0 +1,178 @@
+"""Each promise is broken on purpose, in one line of a macro, and the test that holds it fails.
+
+The promises are those of the README. The same tests pass over the macros as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from . import test_current_state, test_files, test_moma, test_quarantine, test_unavailable_values
+from .project import Feed, Project, Row
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Broken:
+    """One promise.
+
+    Attributes:
+        module: has the feed.
+        feed: what is built.
+        holds: the test; fails where the promise does not hold.
+        macro: file below ``macros``.
+        said: a text that is in it once.
+        says: what stands there instead.
+    """
+
+    module: ModuleType
+    feed: str
+    holds: Callable[[Project], None]
+    macro: str
+    said: str
+    says: str
+
+
+def rows_without_batch(project: Project, feed: str) -> list[Row]:
+    rows = [{name: value for name, value in row.items() if name != "_cdc_batch"} for row in project.state(feed)]
+    return sorted(rows, key=lambda row: int(row["id"]))
+
+
+def every_order_gives_the_same_rows(project: Project) -> None:
+    for history in test_current_state.HISTORIES:
+        test_current_state.test_state_is_the_same_in_every_order_of_arrival(project, "state", history)
+
+
+def full_refresh_gives_the_same_rows(project: Project) -> None:
+    in_rounds = rows_without_batch(project, "held")
+    outcome = project.dbt("run", "--full-refresh", "--select", *project.feeds["held"].nodes.values())
+    assert (outcome.failed, outcome.error) == (set(), "")
+    assert rows_without_batch(project, "held") == in_rounds
+
+
+PROMISES = {
+    "converges": Broken(
+        test_current_state,
+        "arrivals",
+        every_order_gives_the_same_rows,
+        "current/get_merge_sql.sql",
+        'else "source." ~ guard ~ " > target." ~ guard -%}',
+        'else "true" -%}',
+    ),
+    "never wrong in silence": Broken(
+        test_quarantine,
+        "bad",
+        lambda project: test_quarantine.test_bad_line_is_one_row_with_reason_text_and_place(
+            project, "small out of range"
+        ),
+        "changes/reject_reason.sql",
+        "when kind = 'change' and size({{ alluvium.misfit_columns",
+        "when false and size({{ alluvium.misfit_columns",
+    ),
+    "loses nothing": Broken(
+        test_quarantine,
+        "bad_avro",
+        lambda project: test_quarantine.test_torn_avro_gives_its_whole_blocks_and_one_rejected_row(project, "text", []),
+        "bronze/bronze_records.sql",
+        "lateral read_records(files.content, files.path) as record",
+        "lateral read_records(files.content, files.path) as record\nwhere record.error is null",
+    ),
+    "each file is applied once": Broken(
+        test_files,
+        "landed",
+        lambda project: test_files.test_no_line_of_a_file_is_read_twice_and_none_is_lost(project, "landed"),
+        "bronze/new_files.sql",
+        '"applied.file_path is null"',
+        '"true"',
+    ),
+    "incremental equals full refresh": Broken(
+        test_unavailable_values,
+        "held",
+        full_refresh_gives_the_same_rows,
+        "current/merged_held_column.sql",
+        "then target.{{ column }}",
+        "then null",
+    ),
+    "cost follows change": Broken(
+        test_files,
+        "landed",
+        test_files.test_second_build_appends_and_merges_nothing,
+        "bronze/new_files.sql",
+        "and listed.file_length = applied.file_length",
+        "and false",
+    ),
+    "every row is traceable": Broken(
+        test_moma,
+        "moma_artists",
+        lambda project: test_moma.test_every_row_names_the_file_and_record_that_made_it(project, "artists"),
+        "changes/decode_debezium.sql",
+        "line as _cdc_line,",
+        "line + 1 as _cdc_line,",
+    ),
+}
+
+
+def project_of(folder: Path, spark: SparkSession, profile: Mapping[str, Any], names: Mapping[str, str]) -> Project:
+    """A project over the feeds of some promises, which its tests find under their own names.
+
+    Args:
+        folder: for the project.
+        spark: the shared session.
+        profile: profiles.yml.
+        names: promise by the prefix of its feed's tables, which other projects in the session may have, too.
+    """
+    feeds: dict[str, Feed] = {}
+    for prefix, promise in names.items():
+        broken = PROMISES[promise]
+        (feed,) = [feed for feed in broken.module.FEEDS if feed.name == broken.feed]
+        renamed = replace(feed, name=f"{prefix}_{feed.name}", location=feed.location or feed.name, before={})
+        feeds.setdefault(feed.name, replace(renamed, tests=False))
+    project = Project(folder, spark, list(feeds.values()), profile)
+    project.feeds = feeds
+    return project
+
+
+def build(project: Project) -> None:
+    for number in range(max(len(feed.rounds) for feed in project.feeds.values())):
+        project.build_round(number)
+
+
+def hold(project: Project, promise: str) -> None:
+    PROMISES[promise].holds(project)
+
+
+@pytest.fixture(scope="module")
+def intact(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, profile: dict[str, Any]) -> Project:
+    """All feeds over the macros as they are."""
+    names = {f"intact_{number}": promise for number, promise in enumerate(PROMISES)}
+    project = project_of(tmp_path_factory.mktemp("intact"), spark, profile, names)
+    build(project)
+    return project
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+def test_promise_holds(intact: Project, promise: str) -> None:
+    hold(intact, promise)
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+def test_broken_promise_is_found(tmp_path: Path, spark: SparkSession, profile: dict[str, Any], promise: str) -> None:
+    broken = PROMISES[promise]
+    project = project_of(tmp_path, spark, profile, {f"broken_{list(PROMISES).index(promise)}": promise})
+    path = project.folder / "macros" / broken.macro
+    text = path.read_text(encoding="utf-8")
+    assert text.count(broken.said) == 1, "the macro says something else by now"
+    path.write_text(text.replace(broken.said, broken.says), encoding="utf-8")
+    build(project)
+    with pytest.raises(AssertionError):
+        hold(project, promise)
