@@ -1,10 +1,11 @@
 """Each promise is broken on purpose, in one line of a macro, and the test that holds it fails.
 
-The promises are those of the README. The same tests pass over the macros as they are.
+The same tests pass over the macros as they are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from . import test_current_state, test_files, test_moma, test_quarantine, test_unavailable_values
-from .project import Feed, Project, Row
+from .project import REPOSITORY, Feed, Project, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,7 +62,7 @@ def full_refresh_gives_the_same_rows(project: Project) -> None:
 
 
 PROMISES = {
-    "converges": Broken(
+    "Converges": Broken(
         test_current_state,
         "arrivals",
         every_order_gives_the_same_rows,
@@ -69,7 +70,7 @@ PROMISES = {
         'else "source." ~ guard ~ " > target." ~ guard -%}',
         'else "true" -%}',
     ),
-    "never wrong in silence": Broken(
+    "Never wrong in silence": Broken(
         test_quarantine,
         "bad",
         lambda project: test_quarantine.test_bad_line_is_one_row_with_reason_text_and_place(
@@ -79,7 +80,7 @@ PROMISES = {
         "when kind = 'change' and size({{ alluvium.misfit_columns",
         "when false and size({{ alluvium.misfit_columns",
     ),
-    "loses nothing": Broken(
+    "Loses nothing": Broken(
         test_quarantine,
         "bad_avro",
         lambda project: test_quarantine.test_torn_avro_gives_its_whole_blocks_and_one_rejected_row(project, "text", []),
@@ -87,7 +88,7 @@ PROMISES = {
         "lateral read_records(files.content, files.path) as record",
         "lateral read_records(files.content, files.path) as record\nwhere record.error is null",
     ),
-    "each file is applied once": Broken(
+    "Each file is applied once": Broken(
         test_files,
         "landed",
         lambda project: test_files.test_no_line_of_a_file_is_read_twice_and_none_is_lost(project, "landed"),
@@ -95,7 +96,7 @@ PROMISES = {
         '"applied.file_path is null"',
         '"true"',
     ),
-    "incremental equals full refresh": Broken(
+    "Incremental = full refresh": Broken(
         test_unavailable_values,
         "held",
         full_refresh_gives_the_same_rows,
@@ -103,7 +104,7 @@ PROMISES = {
         "then target.{{ column }}",
         "then null",
     ),
-    "cost follows change": Broken(
+    "Cost follows change": Broken(
         test_files,
         "landed",
         test_files.test_second_build_appends_and_merges_nothing,
@@ -111,7 +112,7 @@ PROMISES = {
         "and listed.file_length = applied.file_length",
         "and false",
     ),
-    "every row is traceable": Broken(
+    "Traceable": Broken(
         test_moma,
         "moma_artists",
         lambda project: test_moma.test_every_row_names_the_file_and_record_that_made_it(project, "artists"),
@@ -120,6 +121,11 @@ PROMISES = {
         "line + 1 as _cdc_line,",
     ),
 }
+
+
+def test_each_promise_of_the_readme_is_broken() -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\d\. \*\*(.+?)\*\*", readme, re.MULTILINE) == list(PROMISES)
 
 
 def project_of(folder: Path, spark: SparkSession, profile: Mapping[str, Any], names: Mapping[str, str]) -> Project:
