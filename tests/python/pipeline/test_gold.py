@@ -211,6 +211,7 @@ def test_aggregate_is_left_alone_until_something_behind_it_changes(project: Proj
     assert row["quantity"] == 2 * sum(quantity for _, _, quantity, _ in EXPECTED[-1].values())
 
 
+@pytest.mark.slow
 def test_mart_is_computed_anew_when_a_view_behind_it_changes(project: Project) -> None:
     assert project.rows(f"{GOLD}.{COUNT}") == [{"items": len(EXPECTED[-1])}]
     view = project.folder / "models" / "silver" / "slv_shop__order_items.sql"
