@@ -9,9 +9,9 @@ from .landing import tables_of
 from .pipeline import Case, Pipeline
 from .plugin import corpora
 
-# What `make test` builds, and at which checkpoints (counted from the last one, -1): each file format,
-# both engines, a composite key, every kind of column, and the tables that samples/ has. `make test-all` builds
-# everything at every checkpoint.
+# What `make test` builds, and at which checkpoints (counted from the last one, -1): each file format, both
+# engines, a composite key, every kind of column, and the tables that samples/ has. `make test-all` builds everything
+# at every checkpoint.
 FAST = {
     ("pg-envelope-json-schemas", "confluent-json-gz", "customers"): (-1,),
     ("pg-envelope-json-schemas", "confluent-avro", "products"): (-1,),

@@ -199,6 +199,11 @@ class Project:
         """Writes files below a feed's location. ``name@old`` has an mtime before any other's."""
         _write_files(self.landing / (feed.location or feed.name), files)
 
+    def build_rounds(self) -> None:
+        """Every round that a feed, or what a module has added, has files for."""
+        for number in range(max(len(rounds) for rounds in [self.more_files, *(f.rounds for f in self.feeds.values())])):
+            self.build_round(number)
+
     def build_round(self, number: int) -> None:
         """Lands the files of one round, and builds the feeds that have one."""
         feeds = [feed for feed in self.feeds.values() if feed.built and number < len(feed.rounds)]

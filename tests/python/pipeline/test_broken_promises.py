@@ -141,20 +141,12 @@ def project_of(folder: Path, spark: SparkSession, profile: Mapping[str, Any], na
     for prefix, promise in names.items():
         broken = PROMISES[promise]
         (feed,) = [feed for feed in broken.module.FEEDS if feed.name == broken.feed]
-        renamed = replace(feed, name=f"{prefix}_{feed.name}", location=feed.location or feed.name, before={})
-        feeds.setdefault(feed.name, replace(renamed, tests=False))
+        location = feed.location or feed.name
+        renamed = replace(feed, name=f"{prefix}_{feed.name}", location=location, before={}, tests=False)
+        feeds.setdefault(feed.name, renamed)
     project = Project(folder, spark, list(feeds.values()), profile)
     project.feeds = feeds
     return project
-
-
-def build(project: Project) -> None:
-    for number in range(max(len(feed.rounds) for feed in project.feeds.values())):
-        project.build_round(number)
-
-
-def hold(project: Project, promise: str) -> None:
-    PROMISES[promise].holds(project)
 
 
 @pytest.fixture(scope="module")
@@ -162,13 +154,13 @@ def intact(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, profil
     """All feeds over the macros as they are."""
     names = {f"intact_{number}": promise for number, promise in enumerate(PROMISES)}
     project = project_of(tmp_path_factory.mktemp("intact"), spark, profile, names)
-    build(project)
+    project.build_rounds()
     return project
 
 
 @pytest.mark.parametrize("promise", PROMISES)
 def test_promise_holds(intact: Project, promise: str) -> None:
-    hold(intact, promise)
+    PROMISES[promise].holds(intact)
 
 
 @pytest.mark.parametrize("promise", PROMISES)
@@ -179,6 +171,6 @@ def test_broken_promise_is_found(tmp_path: Path, spark: SparkSession, profile: d
     text = path.read_text(encoding="utf-8")
     assert text.count(broken.said) == 1, "the macro says something else by now"
     path.write_text(text.replace(broken.said, broken.says), encoding="utf-8")
-    build(project)
+    project.build_rounds()
     with pytest.raises(AssertionError):
-        hold(project, promise)
+        broken.holds(project)

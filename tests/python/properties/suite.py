@@ -44,8 +44,7 @@ class Suite:
     def _built(self, folder: Path, cases: Sequence[Case]) -> Project:
         feeds = [feed for case in cases for feed in case.feeds]
         project = Project(folder, self.spark, feeds, self.profile)
-        for number in range(max((len(feed.rounds) for feed in feeds), default=0)):
-            project.build_round(number)
+        project.build_rounds()
         return project
 
     def report(self, name: str) -> str:
