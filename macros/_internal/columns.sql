@@ -1,6 +1,6 @@
 {#
-    The columns of a table that rows are written to. A type that has changed since the table was made is refused: Spark
-    would round a decimal to the table's scale, cut a time off a date, and say nothing.
+    The columns that rows are written to: those that the table has, and its rows. A type that has changed since the table was made is refused:
+    Spark would round a decimal to the table's scale, cut a time off a date, and say nothing.
 #}
 {% macro same_columns(source, target) %}
     {%- set types = {} -%}
@@ -9,7 +9,7 @@
     {%- endfor -%}
     {%- set columns = adapter.get_columns_in_relation(target) -%}
     {%- do alluvium.require_types(target, columns, types) -%}
-    {{ return(columns | map(attribute="name") | list) }}
+    {{ return(columns | map(attribute="name") | select("in", types) | list) }}
 {% endmacro %}
 
 
@@ -22,30 +22,6 @@
             column.dtype ~ ", as the table has it; another one needs `dbt build --full-refresh --select " ~ table.identifier ~ "+`",
         ) %}
     {%- endfor -%}
-{% endmacro %}
-
-
-{#
-    Whether a table has all columns of a feed; one that has not gets them when its model runs in full. Refuses what a run
-    with new events would be refused for, so that a declaration does not fail only when the next file arrives.
-#}
-{% macro has_columns(table, feed) %}
-    {%- set columns = adapter.get_columns_in_relation(table) -%}
-    {%- set types = {} -%}
-    {%- for column in feed.columns if "struct" not in column.data_type | lower -%}
-        {%- do types.update({column.name: column.data_type}) -%}
-    {%- endfor -%}
-    {%- do alluvium.require_types(table, columns, types) -%}
-    {%- set declared = feed.columns | map(attribute="name") | list -%}
-    {%- for column in columns if column.name not in declared and not alluvium.is_own_column(column.name) -%}
-        {% do alluvium.raise_invalid(
-            "source " ~ feed.name,
-            "columns",
-            declared,
-            "all columns of " ~ table ~ ", " ~ column.name ~ " too; without it the table needs `dbt build --full-refresh --select " ~ table.identifier ~ "+`",
-        ) %}
-    {%- endfor -%}
-    {{ return(declared | reject("in", columns | map(attribute="name") | list) | list | length == 0) }}
 {% endmacro %}
 
 

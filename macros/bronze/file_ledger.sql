@@ -13,10 +13,12 @@
         {%- set ledger = alluvium.file_ledger() -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
         {%- do run_query(alluvium.create_file_ledger_sql(ledger)) -%}
-        {#- One that was made before it had offsets; its entries have none. -#}
-        {%- if "missing_inside" not in adapter.get_columns_in_relation(ledger) | map(attribute="name") -%}
-            {%- do run_query("alter table " ~ ledger ~ " add columns (" ~ alluvium.offset_columns() ~ ")") -%}
-        {%- endif -%}
+        {#- One that was made before it had them; its entries have none. -#}
+        {%- set columns = adapter.get_columns_in_relation(ledger) | map(attribute="name") | list -%}
+        {%- for newest, added in {"missing_inside": alluvium.offset_columns(), "last_position": alluvium.difference_columns()}.items() if newest not in columns -%}
+            {%- do run_query("alter table " ~ ledger ~ " add columns (" ~ added ~ ")") -%}
+        {%- endfor -%}
+        {%- do run_query(alluvium.create_schema_drift_sql(ledger)) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -33,7 +35,8 @@
         rejected_count bigint,
         control_count bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
         recorded_at timestamp,
-        {{ alluvium.offset_columns() }}
+        {{ alluvium.offset_columns() }},
+        {{ alluvium.difference_columns() }}
     )
     using delta
     partitioned by (change_log)
@@ -111,6 +114,7 @@
 
 
 {% macro record_files_sql(ledger, change_log, after_batch) -%}
+    {%- set feed = alluvium.feed_of_relation("record_files_sql", change_log) -%}
     insert into {{ ledger }}
     select
         {{ alluvium.string_literal(change_log.render()) }} as change_log,
@@ -123,7 +127,8 @@
         rejected_count,
         control_count,
         current_timestamp() as recorded_at,
-        {{ alluvium.file_offsets() | indent(4) }}
+        {{ alluvium.file_offsets() | indent(4) }},
+        {{ alluvium.file_differences(feed) | indent(8) }}
     from (
         select
             _cdc_file_path as file_path,
@@ -134,7 +139,8 @@
             count_if(_cdc_kind in ('change', 'truncate')) as change_count,
             count_if(_cdc_kind = 'rejected') as rejected_count,
             count_if(_cdc_kind not in ('change', 'truncate', 'rejected', 'empty_file')) as control_count,
-            {{ alluvium.counted_offsets() | indent(8) }}
+            {{ alluvium.counted_offsets() | indent(8) }},
+            {{ alluvium.collected_differences() | indent(12) }}
         from {{ change_log }}
         where _cdc_batch > {{ after_batch }}
         group by _cdc_file_path, _cdc_file_length, _cdc_batch
@@ -185,7 +191,8 @@
     select
         batch,
         sum(rejected_count) as rejected_count,
-        sum(line_count) as line_count
+        sum(line_count) as line_count,
+        max(size(absent_columns)) as absent_count
     from {{ alluvium.file_ledger() }}
     where
         {{ alluvium.is_entry_of(change_log) }}
@@ -206,8 +213,12 @@
         {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, level)) -%}
         {%- set recorded = alluvium.query_rows(alluvium.recorded_batches_sql(this, level)) -%}
         {%- do alluvium.remember("newest_batch", this, recorded[0].batch if recorded else level) -%}
-        {%- do alluvium.announce_rejected_lines(this, recorded[0]) if recorded -%}
-        {%- do alluvium.compact_entries(this, recorded[0].batch) if recorded -%}
+        {%- if recorded -%}
+            {%- do alluvium.announce_rejected_lines(this, recorded[0]) -%}
+            {%- do alluvium.announce_absent_columns(this, recorded[0]) -%}
+            {%- do alluvium.drop_superseded_rows(this) if alluvium.remembered("files_read_again", this) | int -%}
+            {%- do alluvium.compact_entries(this, recorded[0].batch) -%}
+        {%- endif -%}
         {%- do alluvium.check_offsets(this, level) -%}
     {%- elif execute -%}
         {%- do alluvium.check_offsets(this, none) -%}

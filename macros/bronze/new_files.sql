@@ -2,13 +2,18 @@
     Which listed files a change log does not hold yet, as runs of consecutive paths. A run becomes one literal
     `between`, so the predicate grows with the number of gaps, not with the number of files, and Spark prunes on
     literals where it would not on a join. No file time and no offset decides: a late file is simply not there yet.
+    A file with lines that were rejected for a declaration which has changed since is read again.
 #}
 {% macro new_files(feed, change_log) %}
     {%- set listing = alluvium.file_listing(feed) -%}
     {#- One session may outlive many runs (Thrift server): Spark keeps a table's listing until it is told. -#}
     {%- do run_query("refresh table " ~ listing) -%}
     {%- do run_query("refresh table " ~ feed.relation) -%}
-    {%- set runs = alluvium.query_rows(alluvium.file_runs_sql(listing, change_log, "applied.file_path is null")) -%}
+    {%- set runs = alluvium.query_rows(alluvium.file_runs_sql(
+        listing, change_log, "(applied.file_path is null or applied.is_outdated)", alluvium.is_outdated(feed)
+    )) -%}
+    {#- What a run left that was killed after it had read files again. -#}
+    {%- do alluvium.drop_superseded_rows(change_log) if runs | sum(attribute="superseded_count") -%}
     {%- if not runs -%}
         {#- Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived. -#}
         {%- do exceptions.warn(feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place?") -%}
@@ -66,7 +71,7 @@
 {%- endmacro %}
 
 
-{% macro file_runs_sql(listing, change_log, wanted) -%}
+{% macro file_runs_sql(listing, change_log, wanted, outdated="false") -%}
     with listed as (
         select distinct
             _metadata.file_path as file_path,
@@ -78,7 +83,9 @@
         select
             file_path,
             file_length,
-            max(batch) as batch
+            max(batch) as batch,
+            max_by({{ outdated }}, batch) as is_outdated,
+            count(*) - 1 as superseded_count
         from {{ alluvium.file_ledger() }}
         where {{ alluvium.is_entry_of(change_log) if change_log else "false" }}
         group by file_path, file_length
@@ -87,6 +94,8 @@
         select
             listed.file_path,
             listed.file_length,
+            applied.is_outdated,
+            applied.superseded_count,
             {{ wanted }} as is_wanted
         from listed
         left join applied
@@ -107,6 +116,8 @@
         max(file_path) as last_path,
         count(*) as file_count,
         count_if(file_path like '%.gz') as gzip_count,
+        count_if(is_outdated) as outdated_count,
+        coalesce(sum(superseded_count), 0) as superseded_count,
         sum(file_length) as bytes
     from runs
     group by is_wanted, run

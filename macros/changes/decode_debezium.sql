@@ -31,7 +31,7 @@
 
 
 {% macro change_log_sql(feed, batch) -%}
-{%- if batch.after is not none and alluvium.has_columns(this, feed) and not batch.runs -%}
+{%- if batch.after is not none and alluvium.apply_schema_change(feed) and not batch.runs -%}
 -- Every listed file is in the log.
 select *
 from {{ this }}
@@ -104,11 +104,13 @@ where {{ alluvium.not_logged_since(batch) }}
 
 
 {% macro typed_values(feed) -%}
--- Whose values the source has not sent.
+-- Whose values the source has not sent, and how the columns of the record differ from the declared ones.
 sent as (
     select
         *,
-        {{ alluvium.unavailable_columns(feed) | indent(8) }} as unavailable_columns
+        {{ alluvium.unavailable_columns(feed) | indent(8) }} as unavailable_columns,
+        {{ alluvium.unknown_columns(feed) }} as unknown_columns,
+        {{ alluvium.absent_columns(feed) }} as absent_columns
     from recognised
 ),
 
@@ -147,6 +149,8 @@ snapshot as _cdc_snapshot,
 transaction_id as _cdc_transaction_id,
 transaction_order as _cdc_transaction_order,
 unavailable_columns as _cdc_unavailable_columns,
+unknown_columns as _cdc_unknown_columns,
+absent_columns as _cdc_absent_columns,
 {%- if alluvium.keeps_images_before(feed) %}
 {{ alluvium.columns_before(feed) }},
 values_before is not null as _cdc_has_image_before,
@@ -199,8 +203,11 @@ not exists (
 {# On the terminal, and to the statements of this model that run later (get_insert_into_sql, record_applied_files). #}
 {% macro announce_new_files(feed, runs) %}
     {%- set files = runs | sum(attribute="file_count") -%}
-    {%- do log(feed.name ~ ": " ~ (files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files"), info=true) -%}
+    {%- set again = runs | sum(attribute="outdated_count") -%}
+    {%- set said = files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files" -%}
+    {%- do log(feed.name ~ ": " ~ said ~ (", " ~ again ~ " of them read again: columns are declared otherwise since" if again else ""), info=true) -%}
     {%- do alluvium.remember("new_files", this, files) -%}
+    {%- do alluvium.remember("files_read_again", this, again) -%}
 {% endmacro %}
 
 

@@ -26,8 +26,7 @@
         {%- endif %}
         {%- endif %}
         {%- if feed.unknown_columns == "quarantine" %}
-        when kind = 'change' and size({{ alluvium.unknown_columns(feed) }}) > 0
-            then concat('unknown_column: ', array_join({{ alluvium.unknown_columns(feed) }}, ', '))
+        when kind = 'change' and unknown_columns is not null then concat('unknown_column: ', array_join(unknown_columns, ', '))
         {%- endif %}
         {%- if alluvium.columns_of_unsaid_unit(feed) %}
         when kind = 'change' and size({{ alluvium.ambiguous_columns(feed) | indent(8) }}) > 0
@@ -60,16 +59,6 @@
 
 {% macro missing_key_columns(feed) -%}
     concat_ws(', ', {% for name in feed.key %}if(row_image is null or {{ alluvium.misses_key_column(feed, name) }}, {{ alluvium.string_literal(name) }}, null){{ ", " if not loop.last }}{% endfor %})
-{%- endmacro %}
-
-
-{% macro unknown_columns(feed) -%}
-    {%- set known = alluvium.literal_array(alluvium.declared_columns(feed) | map(attribute="name")) -%}
-    {%- if feed.shape == "flattened" -%}
-        array_except(filter(map_keys(row_image), name -> not startswith(name, {{ alluvium.string_literal(feed.add_fields_prefix) }})), {{ known }})
-    {%- else -%}
-        array_except(map_keys(row_image), {{ known }})
-    {%- endif -%}
 {%- endmacro %}
 
 

@@ -12,8 +12,8 @@
     {%- if not conditions -%}
         {{ return("cast(null as array<string>)") }}
     {%- endif -%}
-    {#- What a row's operation is, is not known yet; a delete's missing values are taken for none in any case. -#}
-    {%- set may_lack = "record_kind = 'change'" if feed.shape == "row" else "kind = 'change' and op in ('c', 'u')" -%}
+    {#- A delete's missing values are taken for none in any case. -#}
+    {%- set may_lack = alluvium.kind_of_record(feed) ~ " = 'change'" ~ ("" if feed.shape == "row" else " and op in ('c', 'u')") -%}
     {{ return("if(" ~ may_lack ~ ", " ~ alluvium.array_or_null(alluvium.names_where(conditions)) ~ ", null)") }}
 {% endmacro %}
 

@@ -67,7 +67,7 @@
 
 
 {% macro has_nothing_to_apply(feed, batches, resets) %}
-    {{ return(batches and is_incremental() and alluvium.has_columns(this, feed) and batches.after == batches.until and not resets) }}
+    {{ return(batches and is_incremental() and alluvium.apply_schema_change(feed) and batches.after == batches.until and not resets) }}
 {% endmacro %}
 
 

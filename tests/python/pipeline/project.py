@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import os
 import shutil
@@ -70,6 +71,7 @@ class Feed:
     before: Mapping[int, Callable[[Project], None]] = field(default_factory=dict)
     slow: bool = False
     recorded: bool = False
+    on_schema_change: str = ""
 
     @property
     def nodes(self) -> dict[str, str]:
@@ -112,6 +114,8 @@ class Feed:
         sql = sql.replace(f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}", f"{SOURCE}__{self.name}")
         if self.cdc.get("shape") == "row":
             sql = sql.replace("decode_debezium", "decode_rows")
+        if self.on_schema_change:
+            sql = sql.replace("config(", f'config(on_schema_change="{self.on_schema_change}", ', 1)
         if role == "tracked":
             return sql.replace(f'__{self.name}"))', f'__{self.name}"), {self.tracked})')
         return sql.replace('"delete_policy": "soft"', '"delete_policy": "hard"') if role == "hard" else sql
@@ -158,6 +162,7 @@ class Project:
         self.landing = folder / "landing"
         self.more_models: list[str] = []
         self.more_files: list[Files] = []
+        self.externals: dict[str, Mapping[str, Any]] = {}
         self.versions: list[dict[str, int]] = []
         self.ledgers: list[list[Row]] = []
         self.outcomes: list[Outcome] = []
@@ -175,15 +180,22 @@ class Project:
             (self.landing / (feed.location or feed.name)).mkdir(parents=True, exist_ok=True)
 
     def declare(self, **changed: Mapping[str, Any]) -> None:
-        """Writes sources.yml; `changed` has other `external` blocks by feed."""
+        """Writes sources.yml; `changed` has other `external` blocks by feed, from now on."""
+        self.externals |= changed
         tables = []
         for feed in self.feeds.values():
             table = feed.declaration(self.landing)
-            tables.append(table | {"external": table["external"] | dict(changed.get(feed.name, {}))})
+            tables.append(table | {"external": table["external"] | dict(self.externals.get(feed.name, {}))})
         # The files of most scenarios have any names; those that are about offsets ask for them.
         cdc = {"connector": "postgresql", "shape": "envelope", "on_gap": "ignore", "on_overlap": "ignore"}
         source = {"name": SOURCE, "schema": BRONZE, "config": {"meta": {"cdc": cdc}}, "tables": tables}
         _write_yaml(self.folder / "models" / "_sources.yml", {"version": 2, "sources": [source]})
+
+    def redeclare(self, name: str, columns: Mapping[str, Any], **cdc: Any) -> None:
+        """Gives a feed other columns, and more of `meta.cdc`."""
+        feed = self.feeds[name]
+        self.feeds[name] = dataclasses.replace(feed, columns=columns, cdc={**feed.cdc, **cdc})
+        self.declare()
 
     def _write_models(self, feed: Feed) -> None:
         folder = self.folder / "models" / "silver" / feed.name

@@ -180,6 +180,7 @@ FEEDS = [
         ],
         cdc={"connector": "mysql"},
         models=("log", "state"),
+        slow=True,
     ),
 ]
 LINEAGE = {"_cdc_position", "_cdc_image_position", "_cdc_file_path", "_cdc_line", "_cdc_batch", "_cdc_kafka_partition"}
@@ -249,6 +250,7 @@ def test_late_event_does_not_revive_a_deleted_key_with_null(project: Project) ->
     assert (row["_is_deleted"], row["value"]) == (True, 7)
 
 
+@pytest.mark.slow
 def test_binlog_orders_by_file_number_then_position_then_row(project: Project) -> None:
     assert {row["id"]: row["value"] for row in project.state("binlog") if not row["_is_deleted"]} == {
         1: 10,
@@ -259,7 +261,8 @@ def test_binlog_orders_by_file_number_then_position_then_row(project: Project) -
     }
 
 
-@pytest.mark.parametrize("feed", [pytest.param("arrivals", marks=pytest.mark.slow), "binlog"])
+@pytest.mark.slow
+@pytest.mark.parametrize("feed", ["arrivals", "binlog"])
 def test_every_position_is_of_one_width_and_none_ties(project: Project, feed: str) -> None:
     positions = [row["_cdc_position"] for row in project.log(feed)]
     assert len({len(position) for position in positions}) == 1

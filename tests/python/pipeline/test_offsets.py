@@ -135,6 +135,7 @@ FEEDS = [
         key=KEY,
         cdc={**WARN, "layout": "lenses", "store_envelope": True, "on_gap": "fail"},
         fails=("stg_pipe__offsets_stored",),
+        slow=True,
     ),
 ]
 
@@ -214,6 +215,7 @@ def test_ignored_gap_is_not_warned_of(project: Project) -> None:
     assert "pipe.offsets_lenses: files share offsets with one before, 1 times" in printed
 
 
+@pytest.mark.slow
 def test_gap_fails_every_run_until_it_is_filled(project: Project) -> None:
     first, second, third = (outcome.status["stg_pipe__offsets_stored"] for outcome in project.outcomes[:3])
     assert (first, second, third) == ("error", "error", "success")
@@ -221,6 +223,7 @@ def test_gap_fails_every_run_until_it_is_filled(project: Project) -> None:
     assert "pipe.offsets_stored: offsets missing before a file, or in it, 2 times (on_gap: fail)" in message
 
 
+@pytest.mark.slow
 def test_gap_inside_of_a_file_is_seen_in_the_store_envelope(project: Project) -> None:
     rows = [row for row in project.ledgers[0] if row["change_log"] == "pipe_silver.stg_pipe__offsets_stored"]
     assert sorted((row["first_offset"], row["last_offset"], row["missing_inside"]) for row in rows) == [

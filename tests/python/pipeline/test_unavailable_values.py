@@ -131,6 +131,7 @@ FEEDS = [
         ],
         cdc={"unavailable_value_placeholder": "hex:3c676f6e653e"},
         models=("log", "state"),
+        slow=True,
     ),
     Feed(
         "flat_unavailable",
@@ -145,6 +146,7 @@ FEEDS = [
         ],
         cdc={"shape": "flattened"},
         models=("log", "state"),
+        slow=True,
     ),
 ]
 
@@ -198,10 +200,12 @@ def test_value_of_another_row_that_had_the_old_key_is_not_taken(project: Project
     assert (found["body"], found["_cdc_unresolved_columns"]) == (None, ["body"])
 
 
+@pytest.mark.slow
 def test_placeholder_of_the_connectors_own(project: Project) -> None:
     assert {row["id"]: row["body"] for row in project.state("own_placeholder")} == {1: "a", 2: MARK, 3: "<gone>"}
 
 
+@pytest.mark.slow
 def test_flattened(project: Project) -> None:
     (found,) = project.state("flat_unavailable")
     assert (found["body"], found["size"]) == ("a", 2)

@@ -111,6 +111,7 @@ class Renderer:
         meta: the model's ``meta``.
         strategy: the model's ``incremental_strategy``.
         materialized: the model's materialization.
+        on_schema_change: the model's ``on_schema_change``.
         post_hooks: SQL of the model's post-hooks.
         variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
@@ -133,6 +134,7 @@ class Renderer:
     meta: Mapping[str, Any] = field(default_factory=dict)
     strategy: str = "merge"
     materialized: str = "incremental"
+    on_schema_change: str = "append_new_columns"
     post_hooks: Sequence[str] = ("{{ alluvium.record_applied_files() }}", "{{ alluvium.record_applied_batches() }}")
     variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
@@ -185,6 +187,7 @@ class Renderer:
                 "meta": self.meta,
                 "incremental_strategy": self.strategy,
                 "materialized": self.materialized,
+                "on_schema_change": self.on_schema_change,
             },
             "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
             "exceptions": SimpleNamespace(**exceptions | {"warn": self.warnings.append}),

@@ -17,7 +17,9 @@ LOG = relation("stg_shop__orders")
 
 def listed(create: str) -> list[str]:
     """The column definitions of a `create table` on one line."""
-    return re.split(r", (?=[a-z_]+ (?:string|bigint|int|timestamp))", create.partition("(")[2].partition(") using")[0])
+    return re.split(
+        r", (?=[a-z_]+ (?:string|bigint|int|timestamp|map|array))", create.partition("(")[2].partition(") using")[0]
+    )
 
 
 def selected(insert: str) -> list[str]:
@@ -28,7 +30,7 @@ def selected(insert: str) -> list[str]:
 
 def run_of(first: str, last: str, gzip_count: int = 0) -> dict[str, Any]:
     """A run of files as new_files() gives it."""
-    counts = {"file_count": 2, "gzip_count": gzip_count, "bytes": 10}
+    counts = {"file_count": 2, "gzip_count": gzip_count, "bytes": 10, "outdated_count": 0, "superseded_count": 0}
     return {"is_wanted": True, "first_path": first, "last_path": last, **counts}
 
 
@@ -215,6 +217,14 @@ def test_new_files_refreshes_the_listing_first(macros: Renderer) -> None:
     assert macros.render("new_files", feed(), LOG) == [run_of("/a", "/b")]
     assert macros.warnings == []
     assert macros.queries[:2] == ["refresh table bronze.shop__orders__files", "refresh table bronze.shop__orders"]
+    assert "(applied.file_path is null or applied.is_outdated) as is_wanted" in macros.queries[2]
+
+
+def test_new_files_takes_out_what_a_killed_run_has_left(macros: Renderer) -> None:
+    left = run_of("/a", "/b") | {"is_wanted": False, "superseded_count": 1}
+    macros.answers = {"refresh table": [], "with listed as": [left], "merge into": [], "reorg table": []}
+    macros.render("new_files", feed(), LOG)
+    assert macros.queries[3].startswith("merge into silver.stg_shop__orders as logged")
 
 
 def test_new_files_warns_of_a_place_without_files(macros: Renderer) -> None:
@@ -262,9 +272,12 @@ def test_create_file_ledger(macros: Renderer) -> None:
     assert ran[1].startswith(f"create table if not exists {LEDGER} (")
     # A ledger of before has no columns for offsets.
     assert ran[2].startswith(f"alter table {LEDGER} add columns (kafka_topic string, ")
-    assert_parses(ran[2])
-    macros.columns = ["change_log", "missing_inside"]
-    assert macros.does("create_file_ledger") == ran[:2]
+    assert ran[3].startswith(f"alter table {LEDGER} add columns (unknown_columns map<string,string>")
+    assert ran[4].startswith("create view if not exists silver.cdc_schema_drift")
+    for statement in ran[2:]:
+        assert_parses(statement)
+    macros.columns = ["change_log", "missing_inside", "last_position"]
+    assert macros.does("create_file_ledger") == [*ran[:2], ran[4]]
     for which, execute in (("compile", True), ("run-operation", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
 
@@ -283,7 +296,8 @@ def test_create_file_ledger_sql(macros: Renderer) -> None:
         (3, 2, f"update {LEDGER} set file_path = null"),
     ],
 )
-def test_level_file_ledger(macros: Renderer, in_ledger: int, in_log: int, statement: str | None) -> None:
+def test_level_file_ledger(in_ledger: int, in_log: int, statement: str | None) -> None:
+    macros = shop()
     macros.answers = {
         "select max(batch)": [{"batch": in_ledger}],
         "select max(_cdc_batch)": [{"batch": in_log}],
@@ -312,7 +326,8 @@ def test_newest_batches(macros: Renderer) -> None:
     assert macros.render("newest_batch", LOG) == 0
 
 
-def test_record_files_sql(macros: Renderer) -> None:
+def test_record_files_sql() -> None:
+    macros = shop()
     sql = macros.render("record_files_sql", relation("cdc_file_ledger"), LOG, 4)
     assert "from silver.stg_shop__orders where _cdc_batch > 4 group by" in fold(sql)
     assert_parses(sql)
@@ -347,7 +362,8 @@ def test_refuse_shared_relations() -> None:
 NOTHING_MISSING = [{"file_count": 0, "first_path": None}]
 
 
-def test_forget_files(macros: Renderer) -> None:
+def test_forget_files() -> None:
+    macros = shop()
     macros.answers = {
         "select max(batch)": [{"batch": 5}],
         "refresh table": [],
@@ -390,15 +406,19 @@ def test_record_applied_files() -> None:
         "set alluvium.new_files.": [{"value": "2"}],
         "select max(batch)": [{"batch": 4}],
         "insert into": [],
-        "sum(rejected_count)": [{"batch": 5, "rejected_count": 0, "line_count": 9}],
+        "sum(rejected_count)": [{"batch": 5, "rejected_count": 0, "line_count": 9, "absent_count": 0}],
+        "set alluvium.files_read_again.": [{"value": "0"}],
         "'gap' as finding": [],
     }
-    _, _, insert, _, remember, findings = macros.does("record_applied_files")
+    _, _, insert, _, remember, _, findings = macros.does("record_applied_files")
     assert insert.startswith(f"insert into {LEDGER}")
     assert "where _cdc_batch > 4 " in insert
     assert "count_if(newest_batch > 4)" in findings
     # Not the number that the run had in mind: the append may have found no row.
     assert remember == f"set {macros.render('setting', 'newest_batch', LOG)} = 5"
+    again = macros.answers | {"set alluvium.files_read_again.": [{"value": "1"}], "merge into": [], "reorg table": []}
+    ran = Renderer(sources=macros.sources, nodes=macros.nodes, answers=again).does("record_applied_files")
+    assert "reorg table silver.stg_shop__orders apply (purge)" in ran
     macros.answers["sum(rejected_count)"] = []
     assert f"set {macros.render('setting', 'newest_batch', LOG)} = 4" in macros.does("record_applied_files")
     unchanged = shop()

@@ -11,6 +11,7 @@ from .harness import Renderer, assert_expression_parses, assert_parses, fold, re
 LOG = relation("stg_shop__orders")
 SOURCE = relation("shop__orders", "bronze")
 RUNS = [{"is_wanted": True, "first_path": "/a", "last_path": "/b", "file_count": 2, "gzip_count": 1, "bytes": 10}]
+RUNS[0] |= {"outdated_count": 0, "superseded_count": 0}
 TEXTS = "map<string,string>"
 FIRST_BATCH = {"number": 1, "after": None, "runs": None}
 NEXT_BATCH = {"number": 3, "after": 2, "runs": RUNS}
@@ -145,9 +146,12 @@ def test_next_batch_changes_nothing_outside_of_a_run(which: str) -> None:
 def test_announce_new_files(macros: Renderer) -> None:
     macros.answers = {"set alluvium": []}
     two, none = (f"set {macros.render('setting', 'new_files', LOG)} = {count}" for count in (2, 0))
-    assert macros.does("announce_new_files", feed(), RUNS) == [two]
-    assert macros.does("announce_new_files", feed(), []) == [none]
+    again = f"set {macros.render('setting', 'files_read_again', LOG)} = "
+    assert macros.does("announce_new_files", feed(), RUNS) == [two, again + "0"]
+    assert macros.does("announce_new_files", feed(), []) == [none, again + "0"]
     assert macros.messages == ["shop.orders: 2 new files, 10 bytes", "shop.orders: no new files"]
+    assert macros.does("announce_new_files", feed(), [RUNS[0] | {"outdated_count": 1}])[1] == again + "1"
+    assert macros.messages[-1].endswith(", 10 bytes, 1 of them read again: columns are declared otherwise since")
 
 
 @pytest.mark.parametrize(("value", "none"), [("0", True), ("3", False), ("<undefined>", False)])
@@ -174,30 +178,6 @@ def test_same_columns(macros: Renderer) -> None:
         'model stg_shop__orders: type of column a b is "decimal(12,4)"; allowed: decimal(12,2), as the table has it; '
         "another one needs `dbt build --full-refresh --select stg_shop__orders+`."
     )
-
-
-def test_has_columns(macros: Renderer) -> None:
-    macros.types = {("stg_shop__orders", "id"): "int"}
-    macros.columns = ["id", "note", "_cdc_op"]
-    assert macros.render("has_columns", LOG, feed()) is True
-    macros.columns = ["id"]
-    assert macros.render("has_columns", LOG, feed()) is False
-
-
-def test_has_columns_refuses_what_a_run_with_new_events_would_be_refused_for(macros: Renderer) -> None:
-    macros.columns = ["id", "note"]
-    assert macros.refusal("has_columns", LOG, feed()) == (
-        'model stg_shop__orders: type of column id is "int"; allowed: string, as the table has it; '
-        "another one needs `dbt build --full-refresh --select stg_shop__orders+`."
-    )
-    macros.types = {("stg_shop__orders", "id"): "int"}
-    macros.columns = ["id", "note", "gone"]
-    message = macros.refusal("has_columns", LOG, feed())
-    assert message.startswith("source shop.orders: columns is ")
-    assert "all columns of silver.stg_shop__orders, gone too; without it the table needs `dbt build --full" in message
-    macros.types = {("stg_shop__orders", "a"): "struct<B:int>"}
-    macros.columns = ["a"]
-    assert macros.render("has_columns", LOG, feed(columns=[column("a", "struct<b: int>")])) is True
 
 
 def test_require_types_and_own_columns(macros: Renderer) -> None:
@@ -416,7 +396,9 @@ def test_missing_key_columns(macros: Renderer) -> None:
 
 
 def test_unknown_columns(macros: Renderer) -> None:
-    assert macros.sql("unknown_columns", feed()) == "array_except(map_keys(row_image), array('id', 'note'))"
+    assert macros.sql("unknown_columns", feed()) == (
+        "if(kind = 'change', nullif(array_except(map_keys(row_image), array('id', 'note')), array()), null)"
+    )
     flattened = macros.sql("unknown_columns", feed(shape="flattened", add_fields_prefix="it's"))
     assert r"name -> not startswith(name, 'it\'s')" in flattened
 

@@ -1,0 +1,121 @@
+{#
+    Brings a table that a model is merged or appended to level with columns that its source declares otherwise than when it was built, as the
+    model's `on_schema_change` says, before the model's SQL is compiled. dbt's own names and meanings; but what dbt does for each
+    adapter with statements of its own (Delta and Hudi drop and alter columns differently, or not at all) is one rewrite here, atomic and the same
+    on both. New columns are left to dbt, which adds them.
+    A table without a key counts its rows by their whole images: other columns make other rows of them.
+#}
+{% macro apply_schema_change(feed) %}
+    {%- set subject = "model " ~ this.identifier -%}
+    {%- set policy = config.get("on_schema_change") or "ignore" -%}
+    {%- do alluvium.require_one_of(subject, "on_schema_change", policy, ["ignore", "fail", "append_new_columns", "sync_all_columns"]) -%}
+    {%- set columns = adapter.get_columns_in_relation(this) -%}
+    {%- set change = alluvium.schema_change(columns, feed) -%}
+    {%- do alluvium.refuse_schema_change(subject, policy, change, feed) -%}
+    {%- set rewritten = change.removed + change.retyped.keys() | list if policy == "sync_all_columns" else [] -%}
+    {%- if rewritten -%}
+        {%- do log(subject ~ ": rewritten for " ~ rewritten | join(", ") ~ " (on_schema_change: sync_all_columns)", info=true) -%}
+        {%- do run_query(alluvium.rewrite_columns_sql(this, columns, change, alluvium.query_rows("show tblproperties " ~ this))) -%}
+    {%- endif -%}
+    {{ return(policy == "ignore" or not change.added) }}
+{% endmacro %}
+
+
+{# The names of columns that are new, those that are no longer declared, and both types of those whose type differs. #}
+{% macro schema_change(columns, feed) %}
+    {%- set types = {} -%}
+    {%- for column in columns if not alluvium.is_own_column(column.name) -%}
+        {%- do types.update({column.name: column.dtype}) -%}
+    {%- endfor -%}
+    {%- set declared = feed.columns | map(attribute="name") | list -%}
+    {%- set retyped = {} -%}
+    {#- The names of a struct's fields are the source's, whose case Spark may not keep. -#}
+    {%- for column in feed.columns if column.name in types and "struct" not in column.data_type | lower and column.data_type != types[column.name] -%}
+        {%- do retyped.update({column.name: {"from": types[column.name], "to": column.data_type}}) -%}
+    {%- endfor -%}
+    {{ return({
+        "added": declared | reject("in", types) | list,
+        "removed": types | reject("in", declared) | list,
+        "retyped": retyped,
+    }) }}
+{% endmacro %}
+
+
+{# Nothing is rounded, cut or forgotten without being asked for. #}
+{% macro refuse_schema_change(subject, policy, change, feed) %}
+    {%- set rebuild = "`dbt build --full-refresh --select " ~ this.identifier ~ "+`" -%}
+    {%- for name, types in change.retyped.items() -%}
+        {%- if not alluvium.is_widened(types["from"], types["to"]) -%}
+            {% do alluvium.raise_invalid(
+                subject, "type of column " ~ name, types["to"],
+                types["from"] ~ ", as the table has it, or a wider type; another one needs " ~ rebuild,
+            ) %}
+        {%- elif policy != "sync_all_columns" or not feed.key -%}
+            {% do alluvium.raise_invalid(
+                subject, "type of column " ~ name, types["to"],
+                types["from"] ~ ", as the table has it; " ~ ("a wider one needs on_schema_change: sync_all_columns, or " if feed.key else "another one needs ") ~ rebuild,
+            ) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if change.removed and (policy == "fail" or not feed.key) -%}
+        {% do alluvium.raise_invalid(
+            subject, "declared columns", feed.columns | map(attribute="name") | list,
+            "all columns of the table, " ~ change.removed | join(", ") ~ " too; without it the table needs " ~ rebuild,
+        ) %}
+    {%- endif -%}
+    {%- if change.added and policy == "fail" -%}
+        {% do alluvium.raise_invalid(
+            subject, "declared columns", feed.columns | map(attribute="name") | list,
+            "those of the table, without " ~ change.added | join(", ") ~ " (on_schema_change: fail)",
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    Whether every value of one type is one of the other, and comes out as it would from the event itself. Not float to double: 0.1 as a float
+    is another number than 0.1 as a double.
+#}
+{% macro is_widened(from_type, to_type) %}
+    {%- set digits = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19} -%}
+    {%- if from_type in digits and to_type in digits -%}
+        {{ return(digits[from_type] < digits[to_type]) }}
+    {%- endif -%}
+    {%- set old = modules.re.match("^decimal\\((\\d+),(\\d+)\\)$", from_type) -%}
+    {%- set new = modules.re.match("^decimal\\((\\d+),(\\d+)\\)$", to_type) -%}
+    {%- if new and (old or from_type in digits) -%}
+        {%- set whole, scale = (old[1] | int - old[2] | int, old[2] | int) if old else (digits[from_type], 0) -%}
+        {{ return(new[1] | int - new[2] | int >= whole and new[2] | int >= scale) }}
+    {%- endif -%}
+    {{ return(false) }}
+{% endmacro %}
+
+
+{# One atomic commit; the table keeps its properties, and with them what it has applied. #}
+{% macro rewrite_columns_sql(table, columns, change, properties) %}
+    {{ return(adapter.dispatch("rewrite_columns_sql", "alluvium")(table, columns, change, properties)) }}
+{% endmacro %}
+
+
+{% macro default__rewrite_columns_sql(table, columns, change, properties) -%}
+create or replace table {{ table }}
+using delta
+tblproperties (
+    {%- for property in properties if alluvium.is_kept_property(property.key) %}
+    {{ alluvium.string_literal(property.key) }} = {{ alluvium.string_literal(property.value) }}{{ "," if not loop.last }}
+    {%- endfor %}
+)
+as
+select
+    {%- for column in columns if column.name not in change.removed %}
+    {%- set name = alluvium.quoted_identifier(column.name) %}
+    {% if column.name in change.retyped %}cast({{ name }} as {{ change.retyped[column.name]["to"] }}) as {% endif %}{{ name }}{{ "," if not loop.last }}
+    {%- endfor %}
+from {{ table }}
+{%- endmacro %}
+
+
+{# Delta derives the protocol from the others, and refuses to be told. #}
+{% macro is_kept_property(name) %}
+    {{ return(not name.startswith("delta.feature.") and name not in ["delta.minReaderVersion", "delta.minWriterVersion"]) }}
+{% endmacro %}

@@ -1,0 +1,148 @@
+"""A source's columns change in the middle: added, dropped, widened, renamed."""
+
+from __future__ import annotations
+
+import pytest
+
+from .events import Event, lines, postgresql
+from .project import Feed, Project, Row
+
+BEFORE = {"id": "int", "quantity": "int", "gone": "string"}
+AFTER = {"id": "int", "quantity": "bigint", "gone": "string", "channel": "string"}
+
+
+def row(op: str, lsn: int, key: int, quantity: int, **more: str | None) -> Event:
+    return postgresql(op, lsn, {"id": key, "quantity": quantity, **more})
+
+
+# The first file holds lines of before and of after the change, the second none of after.
+FIRST = {
+    "t+0+0.json": lines(
+        row("c", 10, 1, 1, gone="x"),
+        row("c", 20, 2, 2, gone="y"),
+        row("u", 40, 2, 2, channel="web"),
+        row("c", 50, 4, 3_000_000_000, gone="z"),
+    ),
+    "t+0+4.json": lines(row("c", 30, 3, 3, gone="z")),
+}
+THEN = {"t+0+9.json": lines(row("u", 60, 1, 1, channel="shop"))}
+# The column has another name from here on, of which nobody was told.
+RENAMED = {"t+0+10.json": lines(row("u", 70, 3, 3, label="web"))}
+
+
+FEEDS = [
+    Feed(
+        "evolved",
+        BEFORE,
+        [FIRST, THEN, RENAMED],
+        models=("log", "state"),
+        before={1: lambda project: project.redeclare("evolved", AFTER, except_column_list=["gone"])},
+        on_schema_change="sync_all_columns",
+    ),
+    Feed(
+        "kept",
+        BEFORE,
+        [FIRST, THEN],
+        models=("log", "state", "history"),
+        before={1: lambda project: project.redeclare("kept", AFTER | {"quantity": "int"}, except_column_list=["gone"])},
+        slow=True,
+    ),
+]
+
+
+def by_id(rows: list[Row], *columns: str) -> dict[int, tuple[object, ...]]:
+    return {found["id"]: tuple(found[column] for column in columns) for found in rows}
+
+
+def drift(project: Project, feed: str) -> dict[tuple[str, str], Row]:
+    rows = project.rows("pipe_silver.cdc_schema_drift")
+    log = f"pipe_silver.{project.feeds[feed].nodes['log']}"
+    return {(found["difference"], found["column_name"]): found for found in rows if found["change_log"] == log}
+
+
+def test_lines_that_a_declaration_rejected_are_read_again_when_it_has_changed(project: Project) -> None:
+    assert [row["_cdc_reject_reason"] for row in project.log("evolved", 0) if row["_cdc_kind"] == "rejected"] == [
+        "unknown_column",
+        "type_misfit",
+    ]
+    log = project.log("evolved", 1)
+    assert [(row["_cdc_line"], row["_cdc_reject_reason"], row["_cdc_batch"]) for row in log] == [
+        (1, None, 2),
+        (2, None, 2),
+        (3, None, 2),
+        (4, None, 2),
+        (1, None, 1),
+        (1, None, 2),
+    ]
+    assert "pipe.evolved: 2 new files, " in project.outcomes[1].printed
+    assert "1 of them read again: columns are declared otherwise since" in project.outcomes[1].printed
+
+
+def test_ledger_has_a_file_that_was_read_again_once(project: Project) -> None:
+    assert [(row["batch"], row["line_count"], row["rejected_count"]) for row in project.ledger("evolved", 1)] == [
+        (1, 1, 0),
+        (2, 4, 0),
+        (2, 1, 0),
+    ]
+
+
+def test_columns_of_the_table_are_the_declared_ones_and_values_are_exact(project: Project) -> None:
+    assert by_id(project.state("evolved", 1), "quantity", "channel") == {
+        1: (1, "shop"),
+        2: (2, "web"),
+        3: (3, None),
+        4: (3_000_000_000, None),
+    }
+    assert "gone" not in project.state("evolved")[0]
+    assert "gone" not in project.log("evolved")[0]
+
+
+@pytest.mark.parametrize("feed", ["evolved", pytest.param("kept", marks=pytest.mark.slow)])
+def test_newest_batch_is_known_without_a_scan_afterwards(project: Project, feed: str) -> None:
+    newest = project.spark.sql(f"select max(_cdc_batch) from pipe_silver.stg_pipe__{feed}")
+    assert "LocalRelation" in newest._jdf.queryExecution().optimizedPlan().toString()
+
+
+def test_drift_is_reported_and_a_new_name_is_proposed(project: Project) -> None:
+    found = drift(project, "evolved")
+    # What the first round rejected has been declared since.
+    assert set(found) == {("unknown", "label"), ("absent", "channel")}
+    assert {(row["first_batch"], row["last_batch"], row["file_count"]) for row in found.values()} == {(3, 3, 1)}
+    assert found["unknown", "label"]["declared_as"] == "quarantine"
+    assert found["unknown", "label"]["may_be_renamed_from"] == ["channel"]
+    first, second, third = (outcome.printed for outcome in project.outcomes[:3])
+    said = "stg_pipe__evolved: declared columns that the newest events do not have: "
+    assert said not in first + second
+    assert f"{said}channel. Dropped, renamed or misspelt?" in third
+
+
+@pytest.mark.slow
+def test_column_that_is_no_longer_declared_keeps_its_last_values(project: Project) -> None:
+    assert by_id(project.state("kept"), "quantity", "channel", "gone") == {
+        1: (1, "shop", "x"),
+        2: (2, "web", "y"),
+        3: (3, None, "z"),
+    }
+
+
+@pytest.mark.slow
+def test_misfit_is_reported_with_the_type_that_was_declared(project: Project) -> None:
+    (found,) = drift(project, "kept").items()
+    assert (found[0], found[1]["declared_as"]) == (("misfit", "quantity"), "int")
+
+
+@pytest.mark.slow
+def test_history_goes_on_over_the_change(project: Project) -> None:
+    versions = [
+        (row["quantity"], row["channel"], row["_is_current"]) for row in project.history("kept") if row["id"] == 2
+    ]
+    assert versions == [(2, None, False), (2, "web", True)]
+
+
+@pytest.mark.slow
+def test_rows_are_those_of_a_full_refresh(project: Project) -> None:
+    before = by_id(project.state("evolved"), "quantity", "channel")
+    feed = project.feeds["evolved"]
+    outcome = project.dbt("build", "--full-refresh", "--select", *feed.nodes.values())
+    assert not outcome.failed
+    assert by_id(project.state("evolved"), "quantity", "channel") == before

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .feeds import column, feed
+from .harness import Renderer, assert_parses, fold, relation
+
+LOG = relation("stg_shop__orders")
+STRINGS = {("stg_shop__orders", "id"): "int"}
+
+
+def with_columns(*names: str, types: dict[str, str] | None = None, policy: str = "append_new_columns") -> Renderer:
+    renderer = Renderer(on_schema_change=policy)
+    renderer.columns = [*names, "_cdc_op"]
+    renderer.types = {
+        ("stg_shop__orders", name): data_type for name, data_type in ({"id": "int"} | (types or {})).items()
+    }
+    return renderer
+
+
+@pytest.mark.parametrize(
+    ("names", "policy", "has_all"),
+    [
+        (("id", "note"), "append_new_columns", True),
+        (("id",), "append_new_columns", False),
+        (("id",), "ignore", True),
+        (("id",), "sync_all_columns", False),
+        (("id", "note", "gone"), "append_new_columns", True),
+        (("id", "note", "gone"), "ignore", True),
+    ],
+)
+def test_apply_schema_change_leaves_new_columns_to_dbt(names: tuple[str, ...], policy: str, has_all: bool) -> None:
+    renderer = with_columns(*names, policy=policy)
+    assert renderer.render("apply_schema_change", feed()) is has_all
+    assert renderer.queries == []
+
+
+def test_apply_schema_change_rewrites_the_table_once() -> None:
+    renderer = with_columns("id", "note", "gone", types={"id": "smallint"}, policy="sync_all_columns")
+    properties = [{"key": "alluvium.generation", "value": "it's"}, {"key": "delta.minReaderVersion", "value": "3"}]
+    renderer.answers = {"show tblproperties": properties, "create or replace": []}
+    assert renderer.render("apply_schema_change", feed()) is True
+    assert renderer.messages == ["model stg_shop__orders: rewritten for gone, id (on_schema_change: sync_all_columns)"]
+    assert renderer.queries[-1] == (
+        r"create or replace table silver.stg_shop__orders using delta tblproperties ('alluvium.generation' = 'it\'s') "
+        "as select cast(`id` as int) as `id`, `note`, `_cdc_op` from silver.stg_shop__orders"
+    )
+
+
+def test_rewrite_columns_sql() -> None:
+    columns = [{"name": "a b", "dtype": "int"}, {"name": "gone", "dtype": "int"}]
+    change = {"added": [], "removed": ["gone"], "retyped": {"a b": {"from": "int", "to": "bigint"}}}
+    properties = [{"key": "delta.enableDeletionVectors", "value": "true"}, {"key": "x", "value": "y"}]
+    sql = Renderer().render("rewrite_columns_sql", LOG, columns, change, properties)
+    assert_parses(sql)
+    assert "('delta.enableDeletionVectors' = 'true', 'x' = 'y') as select cast(`a b` as bigint) as `a b` from" in fold(
+        sql
+    )
+    assert Renderer().sql("default__rewrite_columns_sql", LOG, columns, change, properties) == fold(sql)
+
+
+def test_is_kept_property() -> None:
+    names = ("alluvium.key", "delta.enableDeletionVectors", "delta.feature.deletionVectors", "delta.minWriterVersion")
+    assert [Renderer().render("is_kept_property", name) for name in names] == [True, True, False, False]
+
+
+def test_schema_change() -> None:
+    columns = [{"name": name, "dtype": "int"} for name in ("id", "note", "gone", "_cdc_op", "_is_deleted")]
+    declared = feed(columns=[column("id", "int"), column("note"), column("more"), column("deep", "struct<A: int>")])
+    assert Renderer().render("schema_change", columns, declared) == {
+        "added": ["more", "deep"],
+        "removed": ["gone"],
+        "retyped": {"note": {"from": "int", "to": "string"}},
+    }
+    deep = [{"name": "deep", "dtype": "struct<a:int>"}]
+    assert Renderer().render("schema_change", deep, feed(columns=declared["columns"][3:]))["retyped"] == {}
+
+
+REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    (
+        {"types": {"id": "string"}},
+        {},
+        'type of column id is "int"; allowed: string, as the table has it, or a wider type; another one needs '
+        "`dbt build --full-refresh --select stg_shop__orders+`.",
+    ),
+    (
+        {"types": {"id": "smallint"}},
+        {},
+        'type of column id is "int"; allowed: smallint, as the table has it; a wider one needs on_schema_change: '
+        "sync_all_columns, or `dbt build --full-refresh --select stg_shop__orders+`.",
+    ),
+    ({"types": {"id": "bigint"}, "policy": "sync_all_columns"}, {}, "allowed: bigint, as the table has it, or a wider"),
+    (
+        {"types": {"id": "smallint"}, "policy": "sync_all_columns"},
+        {"key": []},
+        "as the table has it; another one needs",
+    ),
+    (
+        {"names": ("id", "note", "gone"), "policy": "fail"},
+        {},
+        "allowed: all columns of the table, gone too; without it",
+    ),
+    ({"names": ("id", "note", "gone")}, {"key": []}, "allowed: all columns of the table, gone too; without it"),
+    ({"names": ("id",), "policy": "fail"}, {}, "allowed: those of the table, without note (on_schema_change: fail)"),
+    ({"policy": "sync"}, {}, 'on_schema_change is "sync"; allowed: ignore, fail, append_new_columns, sync_all_columns'),
+]
+
+
+@pytest.mark.parametrize(("table", "declared", "message"), REFUSED)
+def test_refuse_schema_change(table: dict[str, Any], declared: dict[str, Any], message: str) -> None:
+    names = table.pop("names", ("id", "note"))
+    refusal = with_columns(*names, **table).refusal("apply_schema_change", feed(**declared))
+    assert refusal.startswith("model stg_shop__orders: ")
+    assert message in refusal
+
+
+def test_refuse_schema_change_takes_what_the_policy_allows() -> None:
+    change = {"added": ["a"], "removed": ["b"], "retyped": {"c": {"from": "int", "to": "bigint"}}}
+    assert Renderer().does("refuse_schema_change", "model m", "sync_all_columns", change, feed()) == []
+
+
+@pytest.mark.parametrize(
+    ("from_type", "to_type", "is_wider"),
+    [
+        ("int", "bigint", True),
+        ("tinyint", "int", True),
+        ("bigint", "int", False),
+        ("int", "string", False),
+        ("float", "double", False),
+        ("date", "timestamp_ntz", False),
+        ("int", "decimal(10,0)", True),
+        ("int", "decimal(10,2)", False),
+        ("bigint", "decimal(20,0)", True),
+        ("decimal(10,2)", "decimal(12,2)", True),
+        ("decimal(10,2)", "decimal(12,4)", True),
+        ("decimal(10,2)", "decimal(11,4)", False),
+        ("decimal(10,2)", "decimal(12,0)", False),
+        ("decimal(10,2)", "bigint", False),
+        ("array<int>", "array<bigint>", False),
+    ],
+)
+def test_is_widened(from_type: str, to_type: str, is_wider: bool) -> None:
+    assert Renderer().render("is_widened", from_type, to_type) is is_wider
