@@ -31,6 +31,7 @@
         "unknown_columns": "quarantine",
         "snapshots": "complete",
         "replica_identity": "undeclared",
+        "data_collection": none,
         "unavailable_value_placeholder": "__debezium_unavailable_value",
         "quarantine": {},
         "unresolved": {},

@@ -141,8 +141,9 @@ def test_every_column_of_a_history_is_described_and_no_other() -> None:
 
 
 def test_every_column_of_the_ledger_is_described_and_no_other() -> None:
-    definitions = macro_text("create_file_ledger_sql") + macro_text("offset_columns")
-    real = re.findall(r"^ {4,8}(\w+) (?:string|int|bigint|timestamp)\b", definitions, re.MULTILINE)
+    parts = ("create_file_ledger_sql", "offset_columns", "difference_columns")
+    definitions = "".join(macro_text(name) for name in parts)
+    real = re.findall(r"^ {4,8}(\w+) (?:string|int|bigint|timestamp|map|array)\b", definitions, re.MULTILINE)
     described = [word for (names, *_) in rows(TABLES, "Ledger") for word in code_words(names)]
     assert described == real
 

@@ -93,7 +93,7 @@ PROMISES = {
         "landed",
         lambda project: test_files.test_no_line_of_a_file_is_read_twice_and_none_is_lost(project, "landed"),
         "bronze/new_files.sql",
-        '"applied.file_path is null"',
+        '"(applied.file_path is null or applied.is_outdated)"',
         '"true"',
     ),
     "Incremental = full refresh": Broken(

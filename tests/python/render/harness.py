@@ -112,6 +112,7 @@ class Renderer:
         strategy: the model's ``incremental_strategy``.
         materialized: the model's materialization.
         on_schema_change: the model's ``on_schema_change``.
+        unique_key: the model's ``unique_key``.
         post_hooks: SQL of the model's post-hooks.
         variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
@@ -135,6 +136,7 @@ class Renderer:
     strategy: str = "merge"
     materialized: str = "incremental"
     on_schema_change: str = "append_new_columns"
+    unique_key: str | None = None
     post_hooks: Sequence[str] = ("{{ alluvium.record_applied_files() }}", "{{ alluvium.record_applied_batches() }}")
     variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
@@ -188,6 +190,7 @@ class Renderer:
                 "incremental_strategy": self.strategy,
                 "materialized": self.materialized,
                 "on_schema_change": self.on_schema_change,
+                "unique_key": self.unique_key,
             },
             "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
             "exceptions": SimpleNamespace(**exceptions | {"warn": self.warnings.append}),
@@ -195,6 +198,7 @@ class Renderer:
             "flags": SimpleNamespace(WHICH=self.which, EMPTY=self.empty),
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
+            "load_relation": lambda of: of,
             "log": self._log,
             "model": {
                 "name": self.this.identifier,

@@ -1,0 +1,117 @@
+{#
+    A change log without the transactions that have not arrived whole, nor what was committed after the first of these: states and histories that
+    read it move from one complete transaction to the next, all tables of one `transaction_status` alike. Its rows are
+    those of the log, and come later; so it has batches of its own.
+    The whole body of a model of its own: {{ complete_transactions(ref('stg_shop__orders'), ref('stg_shop__transaction_status')) }}
+#}
+{% macro complete_transactions(change_log, status) %}
+    {%- if not execute -%}
+        {{ return("select 1 as not_compiled") }}
+    {%- endif -%}
+    {%- do alluvium.require_incremental("complete_transactions", "append") -%}
+    {%- do alluvium.require_post_hook("complete_transactions", "record_cut") -%}
+    {%- do alluvium.feed_of_own_log("complete_transactions", change_log) -%}
+    {%- set names = adapter.get_columns_in_relation(change_log) | map(attribute="name") | reject("equalto", "_cdc_batch") | list -%}
+    {{ return(adapter.dispatch("complete_transactions", "alluvium")(change_log, names, alluvium.next_cut(change_log, status))) }}
+{% endmacro %}
+
+
+{% macro default__complete_transactions(change_log, names, cut) -%}
+{%- if not cut or not names -%}
+select *
+from {{ change_log }}
+{%- elif cut.is_level -%}
+-- Every row of a complete transaction is here.
+select *
+from {{ this }}
+where false
+{%- else -%}
+{{ alluvium.rows_of_cut(change_log, names, cut) }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{#
+    From where to where the log is read: up to the batch that the status knows, below the position where the first incomplete transaction begins; again from where the
+    last cut was, since what lay above it was held back. A position may be lower than the last: a late transaction may be incomplete, too.
+#}
+{% macro next_cut(change_log, status) %}
+    {%- if not alluvium.is_run() or flags.EMPTY -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set has_table = load_relation(this) is not none -%}
+    {%- set properties = alluvium.cut_properties(this) if has_table and is_incremental() else {} -%}
+    {%- set cut = {
+        "number": (alluvium.newest_log_batch(this) if has_table else 0) + 1,
+        "until": alluvium.applied_batch(status, change_log.identifier),
+        "below": alluvium.oldest_incomplete_position(status),
+        "after": properties.get("cut_batch", 0) | int,
+        "from": properties.get("cut_position"),
+        "written": properties.get("cut_number", 0) | int if is_incremental() else none,
+    } -%}
+    {%- do cut.update({"is_level": is_incremental() and cut.after == cut.until and cut.below == cut["from"]}) -%}
+    {%- do alluvium.remember("new_files", this, "0" if cut.is_level else "1") -%}
+    {%- do alluvium.remember("cut", this, tojson({"cut_batch": cut.until, "cut_position": cut.below or ""})) -%}
+    {{ return(cut) }}
+{% endmacro %}
+
+
+{# Where the last cut was: the log's batch, the position that it ended below (none: it did not), and the newest batch here. #}
+{% macro cut_properties(table) %}
+    {%- set properties = {} -%}
+    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key.startswith("alluvium.cut_") and row.value -%}
+        {%- do properties.update({row.key[9:]: row.value}) -%}
+    {%- endfor -%}
+    {{ return(properties) }}
+{% endmacro %}
+
+
+{#
+    What a killed run has appended, and what was here before a cut that lies lower, is not appended again: both are looked for
+    among the newest batches and the newest positions alone.
+#}
+{% macro rows_of_cut(change_log, names, cut) -%}
+select
+    {{ alluvium.column_list(names, "logged.") | join(",\n    ") }},
+    cast({{ cut.number }} as bigint) as _cdc_batch
+from {{ change_log }} as logged
+where
+    logged._cdc_batch <= {{ cut.until }}
+    {%- if cut.below %}
+    and (logged._cdc_position is null or logged._cdc_position < {{ alluvium.string_literal(cut.below) }})
+    {%- endif %}
+    {%- if cut.written is not none %}
+    and (
+        logged._cdc_batch > {{ cut.after }}
+        {%- if cut["from"] %}
+        or logged._cdc_position >= {{ alluvium.string_literal(cut["from"]) }}
+        {%- endif %}
+    )
+    and not exists (
+        select 1
+        from {{ this }} as appended
+        where
+            (
+                appended._cdc_batch > {{ cut.written }}
+                {%- if cut["from"] %}
+                or appended._cdc_position >= {{ alluvium.string_literal(cut["from"]) }}
+                {%- endif %}
+            )
+            and appended._cdc_file_path = logged._cdc_file_path
+            and appended._cdc_file_length = logged._cdc_file_length
+            and appended._cdc_line <=> logged._cdc_line
+    )
+    -- Read with the table that it is appended to, so that Delta stops the later of two runs that append at once.
+    and {{ alluvium.not_logged_since({"after": cut.number - 1}) | indent(4) }}
+    {%- endif %}
+{%- endmacro %}
+
+
+{# The post-hook. Written after the append, so it may lag after a kill, and never runs ahead. #}
+{% macro record_cut() %}
+    {%- set cut = fromjson(alluvium.remembered("cut", this) or "{}") if execute else {} -%}
+    {%- if cut and not alluvium.has_no_new_files() -%}
+        {%- do cut.update({"cut_number": alluvium.newest_log_batch(this)}) -%}
+        {%- do run_query(alluvium.set_properties_sql(this, cut)) -%}
+    {%- endif -%}
+{% endmacro %}
