@@ -91,7 +91,7 @@
 {% endmacro %}
 
 
-{# One atomic commit; the table keeps its properties, and with them what it has applied. #}
+{# One atomic commit; the table keeps its place, its partitions and its properties, and with these what it has applied. #}
 {% macro rewrite_columns_sql(table, columns, change, properties) %}
     {{ return(adapter.dispatch("rewrite_columns_sql", "alluvium")(table, columns, change, properties)) }}
 {% endmacro %}
@@ -105,6 +105,8 @@ tblproperties (
     {{ alluvium.string_literal(property.key) }} = {{ alluvium.string_literal(property.value) }}{{ "," if not loop.last }}
     {%- endfor %}
 )
+{{ partition_cols(label="partitioned by") }}
+{{ location_clause() }}
 as
 select
     {%- for column in columns if column.name not in change.removed %}

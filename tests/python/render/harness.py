@@ -113,6 +113,7 @@ class Renderer:
         materialized: the model's materialization.
         on_schema_change: the model's ``on_schema_change``.
         unique_key: the model's ``unique_key``.
+        is_partitioned: True for a model with a ``partition_by``.
         post_hooks: SQL of the model's post-hooks.
         variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
@@ -137,6 +138,7 @@ class Renderer:
     materialized: str = "incremental"
     on_schema_change: str = "append_new_columns"
     unique_key: str | None = None
+    is_partitioned: bool = False
     post_hooks: Sequence[str] = ("{{ alluvium.record_applied_files() }}", "{{ alluvium.record_applied_batches() }}")
     variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
@@ -199,12 +201,14 @@ class Renderer:
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
             "load_relation": lambda of: of,
+            "location_clause": lambda: "",
             "log": self._log,
             "model": {
                 "name": self.this.identifier,
                 "depends_on": {"nodes": list(self.parents)},
                 "compiled_code": "select 1",
             },
+            "partition_cols": lambda label: f"{label} (day)" if self.is_partitioned else "",
             "post_hooks": [{"sql": sql} for sql in self.post_hooks],
             "run_query": self._run_query,
             "selected_resources": list(self.selected),

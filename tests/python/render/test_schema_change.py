@@ -58,7 +58,8 @@ def test_rewrite_columns_sql() -> None:
     assert "('delta.enableDeletionVectors' = 'true', 'x' = 'y') as select cast(`a b` as bigint) as `a b` from" in fold(
         sql
     )
-    assert Renderer().sql("default__rewrite_columns_sql", LOG, columns, change, properties) == fold(sql)
+    partitioned = Renderer(is_partitioned=True).sql("default__rewrite_columns_sql", LOG, columns, change, properties)
+    assert partitioned == fold(sql).replace(" as select", " partitioned by (day) as select", 1)
 
 
 def test_is_kept_property() -> None:
