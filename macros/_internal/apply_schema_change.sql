@@ -57,7 +57,14 @@
             ) %}
         {%- endif -%}
     {%- endfor -%}
-    {%- if change.removed and (policy == "fail" or not feed.key) -%}
+    {%- set delete_policy = ((config.get("meta") or {}).get("cdc") or {}).get("delete_policy") -%}
+    {%- if change.removed and policy != "sync_all_columns" and delete_policy == "hard" -%}
+        {#- A column that no merge names any more would keep the values of rows that are deleted. -#}
+        {% do alluvium.raise_invalid(
+            subject, "on_schema_change", policy,
+            "sync_all_columns, which drops " ~ change.removed | join(", ") ~ ": deletes are hard, and would leave values there; or " ~ rebuild,
+        ) %}
+    {%- elif change.removed and (policy == "fail" or not feed.key) -%}
         {% do alluvium.raise_invalid(
             subject, "declared columns", feed.columns | map(attribute="name") | list,
             "all columns of the table, " ~ change.removed | join(", ") ~ " too; without it the table needs " ~ rebuild,

@@ -10,8 +10,8 @@ from .pipeline import Case, Pipeline
 from .plugin import corpora
 
 # What `make test` builds, and at which checkpoints (counted from the last one, -1): JSON with and without schema and
-# Parquet (Avro has real files in tests/python/pipeline), both engines, a composite key. `make test-all` builds everything
-# at every checkpoint.
+# Parquet (Avro has real files in tests/python/pipeline), both engines, a composite key. `make test-all` builds
+# everything at every checkpoint.
 FAST = {
     ("pg-envelope-json-schemas", "confluent-parquet", "order_items"): (-1,),
     ("pg-envelope-json-schemas", "lenses-envelope", "orders"): (-3, -1),

@@ -117,6 +117,15 @@ def test_refuse_schema_change(table: dict[str, Any], declared: dict[str, Any], m
     assert message in refusal
 
 
+def test_column_that_hard_deletes_would_not_empty_is_refused() -> None:
+    renderer = with_columns("id", "note", "gone")
+    renderer.meta = {"cdc": {"delete_policy": "hard"}}
+    refusal = renderer.refusal("apply_schema_change", feed())
+    assert "allowed: sync_all_columns, which drops gone: deletes are hard" in refusal
+    renderer.meta = {"cdc": {"delete_policy": "soft"}}
+    assert renderer.render("apply_schema_change", feed()) is True
+
+
 def test_refuse_schema_change_takes_what_the_policy_allows() -> None:
     change = {"added": ["a"], "removed": ["b"], "retyped": {"c": {"from": "int", "to": "bigint"}}}
     assert Renderer().does("refuse_schema_change", "model m", "sync_all_columns", change, feed()) == []
