@@ -186,6 +186,15 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / link).exists(), link
 
 
+def test_each_test_of_the_page_of_change_streams_is_there() -> None:
+    page = text(REPOSITORY / "docs" / "change-streams.md")
+    named = re.findall(r"`([\w/]+[.]py)::(\w+)`", page)
+    assert len(re.findall(r"^\| \d+ \|", page, re.MULTILINE)) == 45
+    assert len(named) > 45
+    for path, test in named:
+        assert f"def {test}(" in (REPOSITORY / "tests" / "python" / path).read_text(encoding="utf-8"), test
+
+
 def options(document: Any) -> Iterator[str]:
     """Every name below a ``cdc:``."""
     if isinstance(document, dict):
