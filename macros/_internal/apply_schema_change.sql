@@ -12,6 +12,12 @@
     {%- set columns = adapter.get_columns_in_relation(this) -%}
     {%- set change = alluvium.schema_change(columns, feed) -%}
     {%- do alluvium.refuse_schema_change(subject, policy, change, feed) -%}
+    {%- for column in feed.columns if column.name in change.added and "default" in column.cdc -%}
+        {%- do exceptions.warn(
+            subject ~ ": the new column " ~ column.name ~ " has a default, and rows that are here already have NULL in it until `dbt build --full-refresh --select "
+            ~ this.identifier ~ "+`"
+        ) -%}
+    {%- endfor -%}
     {%- set rewritten = change.removed + change.retyped.keys() | list if policy == "sync_all_columns" else [] -%}
     {%- if rewritten -%}
         {%- do log(subject ~ ": rewritten for " ~ rewritten | join(", ") ~ " (on_schema_change: sync_all_columns)", info=true) -%}
@@ -45,7 +51,13 @@
 {% macro refuse_schema_change(subject, policy, change, feed) %}
     {%- set rebuild = "`dbt build --full-refresh --select " ~ this.identifier ~ "+`" -%}
     {%- for name, types in change.retyped.items() -%}
-        {%- if not alluvium.is_widened(types["from"], types["to"]) -%}
+        {%- if name in (feed.sequence_by or []) -%}
+            {#- Positions of two widths would be compared as texts. -#}
+            {% do alluvium.raise_invalid(
+                subject, "type of column " ~ name ~ " in meta.cdc.sequence_by", types["to"],
+                types["from"] ~ ", as the table has it; another one needs " ~ rebuild,
+            ) %}
+        {%- elif not alluvium.is_widened(types["from"], types["to"]) -%}
             {% do alluvium.raise_invalid(
                 subject, "type of column " ~ name, types["to"],
                 types["from"] ~ ", as the table has it, or a wider type; another one needs " ~ rebuild,
@@ -70,7 +82,11 @@
             "all columns of the table, " ~ change.removed | join(", ") ~ " too; without it the table needs " ~ rebuild,
         ) %}
     {%- endif -%}
-    {%- if change.added and policy == "fail" -%}
+    {%- if change.added and policy == "ignore" and config.get("incremental_strategy") == "append" -%}
+        {% do alluvium.raise_invalid(
+            subject, "on_schema_change", policy, "append_new_columns or sync_all_columns for a change log: what reads it reads " ~ change.added | join(", "),
+        ) %}
+    {%- elif change.added and policy == "fail" -%}
         {% do alluvium.raise_invalid(
             subject, "declared columns", feed.columns | map(attribute="name") | list,
             "those of the table, without " ~ change.added | join(", ") ~ " (on_schema_change: fail)",
@@ -107,11 +123,11 @@
 {% macro default__rewrite_columns_sql(table, columns, change, properties) -%}
 create or replace table {{ table }}
 using delta
-tblproperties (
-    {%- for property in properties if alluvium.is_kept_property(property.key) %}
+{%- for property in properties if alluvium.is_kept_property(property.key) %}
+{{ "tblproperties (" if loop.first }}
     {{ alluvium.string_literal(property.key) }} = {{ alluvium.string_literal(property.value) }}{{ "," if not loop.last }}
-    {%- endfor %}
-)
+{{ ")" if loop.last }}
+{%- endfor %}
 {{ partition_cols(label="partitioned by") }}
 {{ location_clause() }}
 as

@@ -192,7 +192,7 @@
         batch,
         sum(rejected_count) as rejected_count,
         sum(line_count) as line_count,
-        max(size(absent_columns)) as absent_count
+        max(if(absent_columns is null, 0, size(absent_columns))) as absent_count
     from {{ alluvium.file_ledger() }}
     where
         {{ alluvium.is_entry_of(change_log) }}

@@ -85,7 +85,7 @@
             file_length,
             max(batch) as batch,
             max_by({{ outdated }}, batch) as is_outdated,
-            count(*) - 1 as superseded_count
+            count(distinct batch) - 1 as superseded_count
         from {{ alluvium.file_ledger() }}
         where {{ alluvium.is_entry_of(change_log) if change_log else "false" }}
         group by file_path, file_length

@@ -115,19 +115,28 @@ last_position
 {%- endmacro %}
 
 
-{# The literal map of each declared column's type, and of what says how its values are encoded. #}
+{# The literal map of what each column is declared as: its type, and what says how its values are encoded. #}
 {% macro declarations(feed) %}
     {%- set entries = [] -%}
     {%- for column in alluvium.declared_columns(feed) -%}
-        {%- set declared_as = [
-            column.data_type,
-            alluvium.semantic_type(column, feed),
-            feed.binary_handling_mode if column.data_type == "binary",
-            feed.bigint_unsigned_handling_mode if column.cdc.unsigned,
-        ] | select | join(", ") -%}
-        {%- do entries.append(alluvium.string_literal(column.name) ~ ", " ~ alluvium.string_literal(declared_as)) -%}
+        {%- do entries.append(alluvium.string_literal(column.name) ~ ", " ~ alluvium.string_literal(alluvium.declaration(column, feed))) -%}
     {%- endfor -%}
     {{ return("map(" ~ entries | join(", ") ~ ")") }}
+{% endmacro %}
+
+
+{# Declared is another thing than taken by default: it ends an ambiguity. #}
+{% macro declaration(column, feed) %}
+    {%- set type = column.data_type -%}
+    {%- set semantic_type = column.cdc.semantic_type or "" -%}
+    {{ return([
+        type,
+        semantic_type,
+        feed.time_precision_mode if "date" in type or "timestamp" in type or "Time" in semantic_type,
+        feed.decimal_handling_mode ~ ", " ~ feed.decimal_format if "decimal" in type,
+        feed.binary_handling_mode if "binary" in type,
+        feed.bigint_unsigned_handling_mode if column.cdc.unsigned,
+    ] | select | join(", ")) }}
 {% endmacro %}
 
 
@@ -183,7 +192,7 @@ where
     {{ alluvium.is_entry_of(change_log) }}
     and file_path is not null
 group by file_path, file_length
-having count(*) > 1
+having count(distinct batch) > 1
 {%- endmacro %}
 
 

@@ -10,9 +10,14 @@
     {%- endif -%}
     {%- do alluvium.require_incremental("complete_transactions", "append") -%}
     {%- do alluvium.require_post_hook("complete_transactions", "record_cut") -%}
-    {%- do alluvium.feed_of_own_log("complete_transactions", change_log) -%}
+    {%- set feed = alluvium.feed_of_own_log("complete_transactions", change_log) -%}
+    {%- set cut = alluvium.next_cut(change_log, status) -%}
+    {#- A column that the table has not yet is read with what is new, if that is nothing. -#}
+    {%- if cut and is_incremental() and not alluvium.apply_schema_change(feed) -%}
+        {%- do cut.update({"is_level": false}) -%}
+    {%- endif -%}
     {%- set names = adapter.get_columns_in_relation(change_log) | map(attribute="name") | reject("equalto", "_cdc_batch") | list -%}
-    {{ return(adapter.dispatch("complete_transactions", "alluvium")(change_log, names, alluvium.next_cut(change_log, status))) }}
+    {{ return(adapter.dispatch("complete_transactions", "alluvium")(change_log, names, cut)) }}
 {% endmacro %}
 
 
@@ -40,11 +45,15 @@ where false
         {{ return(none) }}
     {%- endif -%}
     {%- set has_table = load_relation(this) is not none -%}
+    {%- set counted = alluvium.query_rows(alluvium.counted_until_sql(change_log, status))[0] -%}
+    {%- if counted.batch is none -%}
+        {% do alluvium.raise_invalid("complete_transactions: model " ~ model.name, "change log", change_log.render(), "one of those that " ~ status ~ " counts") %}
+    {%- endif -%}
     {%- set properties = alluvium.cut_properties(this) if has_table and is_incremental() else {} -%}
     {%- set cut = {
         "number": (alluvium.newest_log_batch(this) if has_table else 0) + 1,
-        "until": alluvium.applied_batch(status, change_log.identifier),
-        "below": alluvium.oldest_incomplete_position(status),
+        "until": counted.batch | int,
+        "below": counted.position,
         "after": properties.get("cut_batch", 0) | int,
         "from": properties.get("cut_position"),
         "written": properties.get("cut_number", 0) | int if is_incremental() else none,
@@ -54,6 +63,18 @@ where false
     {%- do alluvium.remember("cut", this, tojson({"cut_batch": cut.until, "cut_position": cut.below or ""})) -%}
     {{ return(cut) }}
 {% endmacro %}
+
+
+{# Both from one commit of the status: the newest batch that it counts, and where the first transaction begins that is not whole. #}
+{% macro counted_until_sql(change_log, status) -%}
+    select
+        max(arrived[{{ alluvium.string_literal(change_log.identifier) }}]) filter (where transaction_id = '') as batch,
+        min(first_position) filter (where not is_complete) as position
+    from {{ status }}
+    where
+        not is_complete
+        or transaction_id = ''
+{%- endmacro %}
 
 
 {# Where the last cut was: the log's batch, the position that it ended below (none: it did not), and the newest batch here. #}
@@ -100,6 +121,8 @@ where
             and appended._cdc_file_path = logged._cdc_file_path
             and appended._cdc_file_length = logged._cdc_file_length
             and appended._cdc_line <=> logged._cdc_line
+            -- A line that was rejected, and has been read again since, is another row.
+            and (appended._cdc_reject_reason is null) = (logged._cdc_reject_reason is null)
     )
     -- Read with the table that it is appended to, so that Delta stops the later of two runs that append at once.
     and {{ alluvium.not_logged_since({"after": cut.number - 1}) | indent(4) }}

@@ -1,7 +1,7 @@
 {#
     Which transactions of the source have arrived whole in some change logs: one row per transaction that Debezium counted
     (`provide.transaction.metadata`), complete once every log has as many of its events as its END marker says. A transaction that has no END, as
-    the statements have that MariaDB commits by itself (ALTER, TRUNCATE), is over when another has begun. Once complete a transaction stays so: it may be
+    the statements have that MariaDB commits by itself (ALTER, TRUNCATE), is over there when another has begun. Once complete a transaction stays so: it may be
     delivered again. What the logs show of complete ones alone is in complete_transactions.
     The whole body of a model of its own:
     {{ transaction_status(ref('stg_shop__transaction'), [ref('stg_shop__orders'), ref('stg_shop__order_items')]) }}
@@ -17,12 +17,16 @@
     {%- do alluvium.require_marker_columns(subject, markers) -%}
     {%- set logs = [] -%}
     {%- for relation in change_logs -%}
-        {%- do logs.append({"relation": relation, "feed": alluvium.feed_of_transactions(relation), "batches": alluvium.pending_batches(relation)}) -%}
+        {%- set feed = alluvium.feed_of_transactions(relation) -%}
+        {%- do logs.append({
+            "relation": relation, "feed": feed, "batches": alluvium.pending_batches(relation), "counted_as": [relation.render(), feed.data_collection]
+        }) -%}
     {%- endfor -%}
     {%- set connectors = logs | map(attribute="feed.connector") | unique | list -%}
     {%- if connectors | length != 1 -%}
         {% do alluvium.raise_invalid(subject, "connectors of the change logs", connectors, "one: transactions are those of one database") %}
     {%- endif -%}
+    {%- do alluvium.require_counts_of_table(subject, [markers.render()] + logs | map(attribute="counted_as") | list) -%}
     {%- set batches = alluvium.pending_batches(markers) -%}
     {%- set open_from = alluvium.oldest_incomplete_position(this) if is_incremental() and batches else none -%}
     {{ return(adapter.dispatch("transaction_status", "alluvium")({"relation": markers, "batches": batches}, logs, open_from)) }}
@@ -46,7 +50,50 @@
     {%- elif alluvium.source_position_length(feed) == 0 -%}
         {% do alluvium.raise_invalid(subject, "meta.cdc.order_by", feed.order_by, "the connector's own position: another does not order the transactions of several tables") %}
     {%- endif -%}
+    {%- if feed.connector == "postgresql" and feed.shape == "flattened" and alluvium.is_run() -%}
+        {%- do alluvium.require_commit_order(subject, change_log) -%}
+    {%- endif -%}
     {{ return(feed) }}
+{% endmacro %}
+
+
+{#
+    A flattened feed that has the lsn alone takes it twice, and that does not order transactions that interleave. No record says which
+    fields were asked for, but of a thousand events some follow another transaction at a distance.
+#}
+{% macro require_commit_order(subject, change_log) %}
+    {%- set found = alluvium.query_rows(alluvium.commit_order_sql(change_log))[0] -%}
+    {%- if found.event_count and not found.has_sequence -%}
+        {% do alluvium.raise_invalid(subject, "add.fields of the connector", "without source.sequence, as " ~ change_log ~ " looks", "source.sequence, too: the lsn alone does not order transactions") %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro commit_order_sql(change_log) -%}
+    select
+        count(*) as event_count,
+        max(left(_cdc_position, 20) <> substring(_cdc_position, 22, 20)) as has_sequence
+    from (
+        select _cdc_position
+        from {{ change_log }}
+        where
+            _cdc_transaction_order is not null
+            and _cdc_position is not null
+        limit 1000
+    ) as events
+{%- endmacro %}
+
+
+{# What was counted for other tables, or under other names, does not say what is whole for these. #}
+{% macro require_counts_of_table(subject, options) %}
+    {%- set key = local_md5(tojson(options)) -%}
+    {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
+        {% do alluvium.raise_invalid(
+            subject, "the logs with their data_collection", options,
+            "those that " ~ this ~ " was built with; others need `dbt build --full-refresh --select " ~ this.identifier ~ "+`",
+        ) %}
+    {%- endif -%}
+    {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
 {% endmacro %}
 
 
@@ -118,21 +165,49 @@ transactions as (
         and not exists (select 1 from arrived where arrived.transaction_id = known.transaction_id)
 )
 
-{{ alluvium.judged_transactions() }}
+{{ alluvium.judged_transactions(connector) }}
+{%- if markers.batches %}
+union all
+{{ alluvium.applied_logs(logs) }}
+{%- endif %}
 {%- endmacro %}
 
 
 {#
-    What is whole, and what misses. Without counts a transaction is whole when it is over; the newest marker says whether another
-    has begun.
+    How far the logs are counted, as a row without a name: it commits with the transactions, so that nobody reads the ones without the other.
+    In `arrived` the newest batch of each log.
 #}
-{% macro judged_transactions() -%}
+{% macro applied_logs(logs) -%}
+{%- set batches = [] -%}
+{%- for log in logs -%}
+    {%- do batches.append(alluvium.string_literal(log.relation.identifier) ~ ", cast(" ~ log.batches.until ~ " as bigint)") -%}
+{%- endfor -%}
+select
+    '' as transaction_id,
+    true as is_complete,
+    cast(array() as array<string>) as missing_from,
+    cast(null as map<string, bigint>) as expected,
+    map({{ batches | join(", ") }}) as arrived,
+    cast(null as string) as first_position,
+    cast(null as string) as marker_position
+{%- endmacro %}
+
+
+{#
+    What is whole, and what misses. An event of a table that the END does not count is of a table that is declared under another name. Without counts a
+    transaction of a binlog is whole when it is over; the newest marker says whether another has begun.
+#}
+{% macro judged_transactions(connector) -%}
 select
     transaction_id,
+    {%- if connector in ["mysql", "mariadb"] %}
     (
         expected is not null
         or coalesce(marker_position < (select max(marker_position) from (select marker_position from marked union all select marker_position from known) as markers), false)
     )
+    {%- else %}
+    expected is not null
+    {%- endif %}
     and size(missing_from) = 0 as is_complete,
     missing_from,
     expected,
@@ -142,10 +217,10 @@ select
 from (
     select
         *,
-        filter(
-            map_keys(coalesce(expected, cast(map() as map<string, bigint>))),
-            name -> coalesce(arrived[name], 0) < expected[name]
-        ) as missing_from
+        coalesce(filter(
+            array_union(map_keys(expected), coalesce(map_keys(arrived), array())),
+            name -> coalesce(coalesce(arrived[name], 0) < expected[name], true)
+        ), array()) as missing_from
     from transactions
 ) as counted
 {%- endmacro %}
@@ -202,6 +277,8 @@ from {{ log.relation }}
 where
     _cdc_transaction_order is not null
     and _cdc_position is not null
+    -- It has come, and no state will show it before it is mended.
+    and _cdc_kind <> 'rejected'
     {{- alluvium.is_of_batches(log.batches, open_from) | indent(4) }}
 {%- endmacro %}
 

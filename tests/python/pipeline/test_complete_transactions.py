@@ -57,19 +57,20 @@ ROUNDS: list[dict[str, list[Event]]] = [
     # Of the first transaction one of two items is missing, of the second its item; the third is whole.
     {
         ORDERS: [SNAPSHOT, event("c", 1, 1, 1, "T1"), event("u", 2, 1, 1, "T2"), event("c", 3, 1, 3, "T3")],
-        ITEMS: [event("c", 1, 2, 1, "T1")],
+        # The second of the items cannot be shown: it has come, and does not count.
+        ITEMS: [event("c", 1, 2, 1, "T1"), event("c", 1, 3, 2, "T1") | {"op": "x"}],
         MARKERS: [begin(1), end(1, 1, 2), begin(2), end(2, 1, 1), begin(3), end(3, 1, 0)],
     },
     # The rest of the first.
     {ITEMS: [event("c", 1, 3, 2, "T1")]},
-    # The rest of the second, part of the first again; a fourth without an end, whose order of the tables is another.
+    # The rest of the second, part of the first again; of a fourth all events, and not yet its end.
     {
         ORDERS: [event("u", 4, 2, 3, "T4")],
         ITEMS: [event("d", 2, 2, 2, ""), event("c", 1, 3, 2, "T1"), event("c", 4, 1, 4, "T4")],
         MARKERS: [begin(4)],
     },
-    # Another has begun, so the fourth is over; its markers come before its events.
-    {MARKERS: [begin(5), end(5, 1, 1)]},
+    # That; and a fifth, whose markers come before its events.
+    {MARKERS: [end(4, 1, 1), begin(5), end(5, 1, 1)]},
     {ORDERS: [event("u", 5, 1, 1, "T5")]},
     # Late and incomplete: below what is shown already.
     {ITEMS: [event("u", 5, 2, 1, "T5"), event("c", 0, 1, 7, "T0")], MARKERS: []},

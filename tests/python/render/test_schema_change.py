@@ -58,6 +58,8 @@ def test_rewrite_columns_sql() -> None:
     assert "('delta.enableDeletionVectors' = 'true', 'x' = 'y') as select cast(`a b` as bigint) as `a b` from" in fold(
         sql
     )
+    bare = Renderer().sql("rewrite_columns_sql", LOG, columns, change, [])
+    assert bare.startswith("create or replace table silver.stg_shop__orders using delta as select")
     partitioned = Renderer(is_partitioned=True).sql("default__rewrite_columns_sql", LOG, columns, change, properties)
     assert partitioned == fold(sql).replace(" as select", " partitioned by (day) as select", 1)
 
@@ -105,6 +107,11 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ),
     ({"names": ("id", "note", "gone")}, {"key": []}, "allowed: all columns of the table, gone too; without it"),
     ({"names": ("id",), "policy": "fail"}, {}, "allowed: those of the table, without note (on_schema_change: fail)"),
+    (
+        {"types": {"id": "smallint"}, "policy": "sync_all_columns"},
+        {"sequence_by": ["id"]},
+        'type of column id in meta.cdc.sequence_by is "int"; allowed: smallint, as the table has it; another one needs',
+    ),
     ({"policy": "sync"}, {}, 'on_schema_change is "sync"; allowed: ignore, fail, append_new_columns, sync_all_columns'),
 ]
 
@@ -115,6 +122,21 @@ def test_refuse_schema_change(table: dict[str, Any], declared: dict[str, Any], m
     refusal = with_columns(*names, **table).refusal("apply_schema_change", feed(**declared))
     assert refusal.startswith("model stg_shop__orders: ")
     assert message in refusal
+
+
+def test_change_log_takes_new_columns() -> None:
+    renderer = with_columns("id", policy="ignore")
+    renderer.strategy = "append"
+    refusal = renderer.refusal("apply_schema_change", feed())
+    assert 'on_schema_change is "ignore"; allowed: append_new_columns or sync_all_columns for a change log' in refusal
+
+
+def test_new_column_with_a_default_is_warned_of() -> None:
+    renderer = with_columns("id")
+    declared = feed(columns=[column("id", "int"), column("note", default="x")])
+    assert renderer.render("apply_schema_change", declared) is False
+    (warning,) = renderer.warnings
+    assert "the new column note has a default, and rows that are here already have NULL in it until `dbt" in warning
 
 
 def test_column_that_hard_deletes_would_not_empty_is_refused() -> None:

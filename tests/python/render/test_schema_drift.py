@@ -8,11 +8,12 @@ from .feeds import column, feed, shop
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
+MICRO = "io.debezium.time.MicroTimestamp"
 LEDGER = relation("cdc_file_ledger")
 READ_AGAIN = (
     "select file_path, file_length, max(batch) as batch from silver.cdc_file_ledger "
     "where change_log = 'silver.stg_shop__orders' and file_path is not null group by file_path, file_length "
-    "having count(*) > 1"
+    "having count(distinct batch) > 1"
 )
 
 
@@ -44,13 +45,23 @@ def test_collected_and_file_differences(macros: Renderer) -> None:
 def test_declarations(macros: Renderer) -> None:
     columns = [column("it's", "int"), column("at", "timestamp_ntz", semantic_type="io.debezium.time.Timestamp")]
     assert macros.render("declarations", feed(columns=columns)) == (
-        r"map('it\'s', 'int', 'at', 'timestamp_ntz, io.debezium.time.Timestamp')"
+        r"map('it\'s', 'int', 'at', 'timestamp_ntz, io.debezium.time.Timestamp, adaptive')"
     )
     columns = [column("raw", "binary"), column("size", "decimal(20,0)", unsigned=True)]
     modes = {"binary_handling_mode": "hex", "bigint_unsigned_handling_mode": "long"}
-    assert macros.render("declarations", feed(columns=columns, **modes)).startswith(
-        "map('raw', 'binary, hex', 'size', "
+    assert macros.render("declarations", feed(columns=columns, **modes)) == (
+        "map('raw', 'binary, hex', 'size', 'decimal(20,0), precise, base64, long')"
     )
+
+
+def test_declaration_differs_where_an_ambiguity_is_ended(macros: Renderer) -> None:
+    plain, said = (column("at", "timestamp_ntz", **cdc) for cdc in ({}, {"semantic_type": MICRO}))
+    declared = [macros.render("declaration", each, feed()) for each in (plain, said)]
+    assert declared == ["timestamp_ntz, adaptive", f"timestamp_ntz, {MICRO}, adaptive"]
+    for type_ in ("array<date>", "array<decimal(6,2)>"):
+        modes: list[dict[str, Any]] = [{}, {"time_precision_mode": "connect", "decimal_handling_mode": "string"}]
+        one, other = (macros.render("declaration", column("a", type_), feed(**mode)) for mode in modes)
+        assert one != other
 
 
 def test_is_outdated(macros: Renderer) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 
 from .feeds import feed, model, shop, source
 from .harness import Renderer, assert_parses, fold, relation
@@ -37,6 +38,7 @@ def transactions(connector: str = "postgresql", **cdc: Any) -> Renderer:
         "show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": "3"}],
         "select max(_cdc_batch)": [{"batch": 5}],
         "select min(first_position)": [{"position": "0007"}],
+        "select max(arrived['stg_shop__orders'])": [{"batch": 3, "position": "0007"}],
     }
     return renderer
 
@@ -47,7 +49,8 @@ def complete() -> Renderer:
     renderer.strategy = "append"
     renderer.post_hooks = ("{{ alluvium.record_cut() }}",)
     renderer.parents = ["model.stg"]
-    renderer.columns = [*NAMES, "_cdc_batch"]
+    renderer.columns = ["id", "note", "_cdc_position", "_cdc_batch"]
+    renderer.types = {(name, "id"): "int" for name in ("stg_shop__orders", "stg_shop__orders_complete")}
     return renderer
 
 
@@ -68,6 +71,9 @@ def test_transaction_status() -> None:
     folded = fold(sql)
     assert "and _cdc_batch <= 5 and (_cdc_batch > 3 or _cdc_position >= '0007')" in folded
     assert "from silver.stg_shop__transaction where _cdc_kind = 'change' and _cdc_batch <= 5" in folded
+    # Up to where it counts, in the same commit.
+    assert folded.endswith(f"union all {renderer.sql('applied_logs', [{'relation': LOG, 'batches': {'until': 5}}])}")
+    assert "map('stg_shop__orders', cast(5 as bigint)) as arrived" in folded
     assert Renderer(execute=False).render("transaction_status", MARKERS, [LOG]) == "select 1 as not_compiled"
 
 
@@ -138,7 +144,36 @@ def test_parts_of_the_status() -> None:
     assert "from silver.stg_shop__transaction_status" in macros.sql("known_transactions")
     macros.incremental = False
     assert macros.sql("known_transactions").endswith("as no_transaction where false")
-    assert macros.sql("judged_transactions").startswith("select transaction_id, (expected is not null or coalesce(")
+    # Only a binlog has transactions without an END.
+    assert macros.sql("judged_transactions", "mysql").startswith(
+        "select transaction_id, (expected is not null or coalesce(marker_position <"
+    )
+    assert macros.sql("judged_transactions", "postgresql").startswith(
+        "select transaction_id, expected is not null and size(missing_from) = 0 as is_complete"
+    )
+
+
+def test_require_commit_order() -> None:
+    renderer = transactions(shape="flattened")
+    assert_parses(renderer.render("commit_order_sql", LOG))
+    for has_sequence, events in ((True, 3), (None, 0)):
+        renderer.answers = {"as has_sequence": [{"has_sequence": has_sequence, "event_count": events}]}
+        assert renderer.render("feed_of_transactions", LOG)["shape"] == "flattened"
+        assert renderer.does("require_commit_order", "me", LOG)
+    renderer.answers = {"as has_sequence": [{"has_sequence": False, "event_count": 3}]}
+    with pytest.raises(CompilationError, match=r"source\.sequence, too"):
+        renderer.render("feed_of_transactions", LOG)
+
+
+def test_require_counts_of_table() -> None:
+    renderer = transactions()
+    options = ["a", ["b", "public.b"]]
+    renderer.answers = {"show tblproperties": []}
+    key = renderer.does("require_counts_of_table", "me", options)[-1].rpartition(" = ")[2]
+    renderer.answers = {"show tblproperties": [{"key": "alluvium.key", "value": key}]}
+    renderer.does("require_counts_of_table", "me", options)
+    with pytest.raises(CompilationError, match="was built with; others need"):
+        renderer.render("require_counts_of_table", "me", ["a"])
 
 
 def test_is_of_batches(macros: Renderer) -> None:
@@ -170,7 +205,9 @@ def test_complete_transactions() -> None:
     sql = renderer.render("complete_transactions", LOG, STATUS)
     assert_parses(sql)
     folded = fold(sql)
-    assert folded.startswith("select logged.`id`, logged.`_cdc_position`, cast(6 as bigint) as _cdc_batch from")
+    assert folded.startswith(
+        "select logged.`id`, logged.`note`, logged.`_cdc_position`, cast(6 as bigint) as _cdc_batch"
+    )
     assert "logged._cdc_batch <= 3 and (logged._cdc_position is null or logged._cdc_position < '0007')" in folded
     assert "and (logged._cdc_batch > 2) and not exists (select 1 from silver.stg_shop__orders_complete" in folded
     assert f"set {renderer.render('setting', 'new_files', renderer.this)} = 1" in renderer.queries
@@ -198,6 +235,14 @@ def test_next_cut_outside_of_a_run_and_of_a_table_that_is_made_anew() -> None:
     cut = renderer.render("next_cut", LOG, STATUS)
     # Its batches go on counting.
     assert (cut["number"], cut["after"], cut["from"], cut["written"], cut["is_level"]) == (6, 0, None, None, False)
+
+
+def test_log_that_the_status_does_not_count_is_refused() -> None:
+    renderer = complete()
+    assert_parses(renderer.render("counted_until_sql", LOG, STATUS))
+    renderer.answers["select max(arrived['stg_shop__orders'])"] = [{"batch": None, "position": None}]
+    with pytest.raises(CompilationError, match=r"one of those that silver\.stg_shop__transaction_status counts"):
+        renderer.render("next_cut", LOG, STATUS)
 
 
 def test_cut_properties(macros: Renderer) -> None:
