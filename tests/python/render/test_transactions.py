@@ -144,6 +144,10 @@ def test_parts_of_the_status() -> None:
     assert "from silver.stg_shop__transaction_status" in macros.sql("known_transactions")
     macros.incremental = False
     assert macros.sql("known_transactions").endswith("as no_transaction where false")
+    # Events of a table that no END counts are of one that is declared under another name.
+    assert "array_union(map_keys(expected), coalesce(map_keys(arrived), array()))" in macros.sql(
+        "judged_transactions", "postgresql"
+    )
     # Only a binlog has transactions without an END.
     assert macros.sql("judged_transactions", "mysql").startswith(
         "select transaction_id, (expected is not null or coalesce(marker_position <"
@@ -223,6 +227,8 @@ def test_rows_of_cut() -> None:
     sql = complete().sql("rows_of_cut", LOG, NAMES, CUT)
     assert "logged._cdc_batch > 7 or logged._cdc_position >= 'A')" in sql
     assert "(appended._cdc_batch > 4 or appended._cdc_position >= 'A')" in sql
+    # A line that was rejected when a killed run appended it, and has been read again since.
+    assert "and (appended._cdc_reject_reason is null) = (logged._cdc_reject_reason is null))" in sql
     anew = complete().sql("rows_of_cut", LOG, NAMES, CUT | {"written": None, "below": None})
     assert anew.endswith("from silver.stg_shop__orders as logged where logged._cdc_batch <= 9")
 
