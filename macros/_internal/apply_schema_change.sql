@@ -104,11 +104,11 @@
     {%- if from_type in digits and to_type in digits -%}
         {{ return(digits[from_type] < digits[to_type]) }}
     {%- endif -%}
-    {%- set old = modules.re.match("^decimal\\((\\d+),(\\d+)\\)$", from_type) -%}
-    {%- set new = modules.re.match("^decimal\\((\\d+),(\\d+)\\)$", to_type) -%}
-    {%- if new and (old or from_type in digits) -%}
-        {%- set whole, scale = (old[1] | int - old[2] | int, old[2] | int) if old else (digits[from_type], 0) -%}
-        {{ return(new[1] | int - new[2] | int >= whole and new[2] | int >= scale) }}
+    {%- if to_type.startswith("decimal") and (from_type.startswith("decimal") or from_type in digits) -%}
+        {%- set scale = alluvium.decimal_scale(from_type) -%}
+        {%- set whole = digits[from_type] if from_type in digits else alluvium.decimal_precision(from_type) - scale -%}
+        {%- set new_scale = alluvium.decimal_scale(to_type) -%}
+        {{ return(alluvium.decimal_precision(to_type) - new_scale >= whole and new_scale >= scale) }}
     {%- endif -%}
     {{ return(false) }}
 {% endmacro %}

@@ -1,5 +1,5 @@
 {#
-    The columns that rows are written to: those that the table has, and its rows. A type that has changed since the table was made is refused:
+    The columns that both the rows to write and their table have. A type that has changed since the table was made is refused:
     Spark would round a decimal to the table's scale, cut a time off a date, and say nothing.
 #}
 {% macro same_columns(source, target) %}

@@ -39,3 +39,19 @@
         ) %}
     {%- endif -%}
 {% endmacro %}
+
+
+{#
+    What a table was built with stands in its properties (record_applied_batches writes what is remembered here). Rows of other options beside those that are
+    there would make a table of two kinds.
+#}
+{% macro require_same_options(subject, argument, given, options, allowed=none) %}
+    {%- set key = local_md5(tojson(options)) -%}
+    {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
+        {% do alluvium.raise_invalid(
+            subject, argument, given,
+            allowed or "those that " ~ this ~ " was built with; others need `dbt build --full-refresh --select " ~ this.identifier ~ "+`",
+        ) %}
+    {%- endif -%}
+    {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
+{% endmacro %}

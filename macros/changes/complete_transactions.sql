@@ -12,7 +12,7 @@
     {%- do alluvium.require_post_hook("complete_transactions", "record_cut") -%}
     {%- set feed = alluvium.feed_of_own_log("complete_transactions", change_log) -%}
     {%- set cut = alluvium.next_cut(change_log, status) -%}
-    {#- A column that the table has not yet is read with what is new, if that is nothing. -#}
+    {#- Without news, too, the model runs in full where its table lacks a column, so that dbt adds it. -#}
     {%- if cut and is_incremental() and not alluvium.apply_schema_change(feed) -%}
         {%- do cut.update({"is_level": false}) -%}
     {%- endif -%}

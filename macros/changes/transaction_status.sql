@@ -26,7 +26,9 @@
     {%- if connectors | length != 1 -%}
         {% do alluvium.raise_invalid(subject, "connectors of the change logs", connectors, "one: transactions are those of one database") %}
     {%- endif -%}
-    {%- do alluvium.require_counts_of_table(subject, [markers.render()] + logs | map(attribute="counted_as") | list) -%}
+    {%- set counted = [markers.render()] + logs | map(attribute="counted_as") | list -%}
+    {#- What was counted for other tables, or under other names, does not say what is whole for these. -#}
+    {%- do alluvium.require_same_options(subject, "the logs with their data_collection", counted, counted) -%}
     {%- set batches = alluvium.pending_batches(markers) -%}
     {%- set open_from = alluvium.oldest_incomplete_position(this) if is_incremental() and batches else none -%}
     {{ return(adapter.dispatch("transaction_status", "alluvium")({"relation": markers, "batches": batches}, logs, open_from)) }}
@@ -82,19 +84,6 @@
         limit 1000
     ) as events
 {%- endmacro %}
-
-
-{# What was counted for other tables, or under other names, does not say what is whole for these. #}
-{% macro require_counts_of_table(subject, options) %}
-    {%- set key = local_md5(tojson(options)) -%}
-    {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
-        {% do alluvium.raise_invalid(
-            subject, "the logs with their data_collection", options,
-            "those that " ~ this ~ " was built with; others need `dbt build --full-refresh --select " ~ this.identifier ~ "+`",
-        ) %}
-    {%- endif -%}
-    {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
-{% endmacro %}
 
 
 {# Position of the first event that has come of a transaction that is not whole; none where all are. #}

@@ -46,14 +46,11 @@
 {# Rows merged on another key than those that are there would stand beside them; positions of two orders do not compare. #}
 {% macro require_key_of_table(feed) %}
     {%- set order = alluvium.declared_order(feed) -%}
-    {%- set key = local_md5(tojson([feed.key, order] if order else feed.key)) -%}
-    {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
-        {% do alluvium.raise_invalid(
-            "current_state: source " ~ feed.name, "meta.cdc.key" ~ (" with the order " ~ tojson(order) if order else ""), feed.key,
-            "the key and the order that " ~ this ~ " was built with; others need a full refresh of its change log and of all behind it",
-        ) %}
-    {%- endif -%}
-    {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
+    {%- do alluvium.require_same_options(
+        "current_state: source " ~ feed.name, "meta.cdc.key" ~ (" with the order " ~ tojson(order) if order else ""), feed.key,
+        [feed.key, order] if order else feed.key,
+        "the key and the order that " ~ this ~ " was built with; others need a full refresh of its change log and of all behind it",
+    ) -%}
 {% endmacro %}
 
 

@@ -30,8 +30,10 @@
         {%- set track_history_column_list, track_history_except_column_list = feed.track_history_column_list, feed.track_history_except_column_list -%}
     {%- endif -%}
     {%- set tracked = alluvium.tracked_columns(subject, feed, track_history_column_list, track_history_except_column_list) -%}
-    {%- do alluvium.require_versions_of_table(
-        subject, [feed.key, track_history_column_list, track_history_except_column_list, collapse_unchanged]
+    {%- set options = [feed.key, track_history_column_list, track_history_except_column_list, collapse_unchanged] -%}
+    {#- Versions that were made in another way would stay until their key has an event. -#}
+    {%- do alluvium.require_same_options(
+        subject, "the key with track_history_column_list, track_history_except_column_list and collapse_unchanged", options, options
     ) -%}
     {%- set batches = alluvium.pending_batches(change_log) -%}
     {%- set resets = alluvium.resets_of_history(change_log, feed, batches, snapshotted_with) if batches else [] -%}
@@ -57,19 +59,6 @@
         {{ return(names | select("in", column_list) | list) }}
     {%- endif -%}
     {{ return(names | reject("in", except_column_list or []) | list) }}
-{% endmacro %}
-
-
-{# Versions that were made in another way stay until their key has an event: the table would be of two kinds. #}
-{% macro require_versions_of_table(subject, options) %}
-    {%- set key = local_md5(tojson(options)) -%}
-    {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
-        {% do alluvium.raise_invalid(
-            subject, "the key with track_history_column_list, track_history_except_column_list and collapse_unchanged", options,
-            "those that " ~ this ~ " was built with; others need `dbt build --full-refresh --select " ~ this.identifier ~ "+`",
-        ) %}
-    {%- endif -%}
-    {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
 {% endmacro %}
 
 

@@ -117,7 +117,6 @@ def land(project: Project, number: int) -> None:
 
 
 def living(project: Project) -> tuple[dict[int, str], ...]:
-    project._read.clear()
     return tuple(
         {row["id"]: row["note"] for row in project.state(name) if not row["_is_deleted"]} for name in COLLECTIONS
     )

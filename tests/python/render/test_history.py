@@ -129,14 +129,14 @@ def test_tracked_columns_refuses(macros: Renderer, lists: Any, refusal: str) -> 
     assert f"a: {refusal}" in macros.refusal("tracked_columns", "a", MAPS, *lists)
 
 
-def test_require_versions_of_table() -> None:
+def test_require_same_options() -> None:
     renderer = history()
     renderer.answers = {"show tblproperties": []}
-    (*_, left) = renderer.does("require_versions_of_table", "a", [["id"], None, None, True])
+    (*_, left) = renderer.does("require_same_options", "a", "x", [], [["id"], None, None, True])
     renderer.answers = {"show tblproperties": [{"key": "alluvium.key", "value": left.partition(" = ")[2]}]}
-    renderer.does("require_versions_of_table", "a", [["id"], None, None, True])
+    renderer.does("require_same_options", "a", "x", [], [["id"], None, None, True])
     with pytest.raises(CompilationError) as caught:
-        renderer.render("require_versions_of_table", "a", [["id"], ["note"], None, True])
+        renderer.render("require_same_options", "a", "x", [], [["id"], ["note"], None, True])
     assert "--full-refresh --select slv_shop__orders_history+" in str(caught.value.msg)
 
 

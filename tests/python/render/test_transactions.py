@@ -169,15 +169,15 @@ def test_require_commit_order() -> None:
         renderer.render("feed_of_transactions", LOG)
 
 
-def test_require_counts_of_table() -> None:
+def test_status_is_of_the_logs_that_it_was_built_for() -> None:
     renderer = transactions()
     options = ["a", ["b", "public.b"]]
     renderer.answers = {"show tblproperties": []}
-    key = renderer.does("require_counts_of_table", "me", options)[-1].rpartition(" = ")[2]
+    key = renderer.does("require_same_options", "me", "x", options, options)[-1].rpartition(" = ")[2]
     renderer.answers = {"show tblproperties": [{"key": "alluvium.key", "value": key}]}
-    renderer.does("require_counts_of_table", "me", options)
+    renderer.does("require_same_options", "me", "x", options, options)
     with pytest.raises(CompilationError, match="was built with; others need"):
-        renderer.render("require_counts_of_table", "me", ["a"])
+        renderer.render("require_same_options", "me", "x", ["a"], ["a"])
 
 
 def test_is_of_batches(macros: Renderer) -> None:
