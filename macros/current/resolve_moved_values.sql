@@ -10,9 +10,8 @@
     {%- set since = alluvium.remembered("oldest_change", this) -%}
     {%- if cdc.merge_guard and since -%}
         {%- set feed = alluvium.feed_of_node("resolve_moved_values", model) -%}
-        {%- set moved_rows = alluvium.moved_rows_sql(since[:alluvium.source_position_length(feed)]) -%}
-        {%- if alluvium.follows_moves(feed) and alluvium.oldest_created_position("(" ~ moved_rows ~ ")") -%}
-            {%- do alluvium.follow_moved_rows(feed, moved_rows) -%}
+        {%- if alluvium.follows_moves(feed) -%}
+            {%- do alluvium.follow_moved_rows(feed, alluvium.moved_rows_sql(since[:alluvium.source_position_length(feed)])) -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
@@ -25,7 +24,7 @@
 
 
 {% macro oldest_created_position(moved) %}
-    {{ return(alluvium.query_rows("select min(created_position) as created_position from " ~ moved)[0].created_position) }}
+    {{ return(alluvium.query_rows("select min(_cdc_created_position) as created_position from " ~ moved)[0].created_position) }}
 {% endmacro %}
 
 
@@ -35,40 +34,82 @@
     keys stays unresolved.
 #}
 {% macro follow_moved_rows(feed, moved_rows) %}
-    {%- set tables, steps = [], [] -%}
+    {%- set moves, found = alluvium.beside_model("moves"), alluvium.beside_model("moved_values") -%}
+    {%- set steps = [] -%}
     {%- for step in range(100) if steps | length == step -%}
-        {%- set moved = alluvium.write_down("moved_" ~ step, alluvium.moved_on_sql(steps[-1]) if steps else moved_rows) -%}
-        {%- do tables.append(moved) -%}
+        {%- set moved = "(\n" ~ (alluvium.moved_on_sql(found, step - 1) if step else moved_rows) ~ "\n)" -%}
         {%- set oldest = alluvium.oldest_created_position(moved) -%}
         {%- if oldest -%}
-            {%- do steps.append(alluvium.write_down("found_" ~ step, alluvium.values_under_old_keys(feed, moved, oldest))) -%}
+            {%- if not step -%}
+                {%- do alluvium.create_empty(moves, alluvium.columns_of_moves(feed)) -%}
+                {%- do alluvium.create_empty(found, alluvium.columns_of_moved_values(feed)) -%}
+            {%- endif -%}
+            {%- do run_query("insert into " ~ moves ~ "\n" ~ alluvium.moves_sql(feed, moved, oldest, step)) -%}
+            {%- do run_query("insert into " ~ found ~ "\n" ~ alluvium.values_left_in_state_sql(feed, moves, step)) -%}
+            {%- if alluvium.query_rows("select 1 as missing from " ~ alluvium.moves_without_values(feed, moves, found, step) ~ " limit 1") -%}
+                {%- do run_query("insert into " ~ found ~ "\n" ~ alluvium.values_in_log_sql(feed, moves, found, step)) -%}
+            {%- endif -%}
+            {%- do steps.append(step) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do run_query(alluvium.resolve_moved_values_sql(feed, steps)) -%}
-    {%- for table in tables + steps -%}
-        {%- do run_query("drop table " ~ table) -%}
-    {%- endfor -%}
+    {%- if steps -%}
+        {%- do run_query(alluvium.resolve_moved_values_sql(feed, found)) -%}
+        {%- do run_query("drop table " ~ moves) -%}
+        {%- do run_query("drop table " ~ found) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A table for as long as the post-hook of a state runs. #}
+{% macro beside_model(name) %}
+    {{ return(api.Relation.create(schema=this.schema, identifier=this.identifier ~ "__" ~ name)) }}
 {% endmacro %}
 
 
 {#
-    A table beside the state's, for as long as its post-hook runs; one that a killed run has left is replaced. Created before it is
-    filled: of a `create table as` that is killed the files stay without a table, and Spark refuses to create one there again.
+    Replaces what a killed run has left. Created before it is filled: of a `create table as` that is killed the files stay without
+    a table, and Spark refuses to create one there again.
 #}
-{% macro write_down(name, query) %}
-    {%- set table = api.Relation.create(schema=this.schema, identifier=this.identifier ~ "__" ~ name) -%}
-    {#- Spark describes a struct without the quotes that its fields may need; the source's YAML has them. -#}
-    {%- set columns, declared = [], {} -%}
-    {%- for column in alluvium.feed_of_node("write_down", model).columns -%}
-        {%- do declared.update({column.name: column.data_type}) -%}
-    {%- endfor -%}
-    {%- for column in alluvium.query_rows("describe query\n" ~ query) -%}
-        {%- do columns.append(alluvium.quoted_identifier(column.col_name) ~ " " ~ declared.get(column.col_name, column.data_type)) -%}
-    {%- endfor -%}
+{% macro create_empty(table, columns) %}
     {%- do run_query("drop table if exists " ~ table) -%}
-    {%- do run_query("create table " ~ table ~ " (" ~ columns | join(", ") ~ ") using parquet") -%}
-    {%- do run_query("insert into " ~ table ~ "\n" ~ query) -%}
-    {{ return(table) }}
+    {%- do run_query("create table " ~ table ~ " (\n    " ~ columns | join(",\n    ") ~ "\n) using parquet") -%}
+{% endmacro %}
+
+
+{# A row for each delete that may be the other half of a move, by the step of the chain. #}
+{% macro columns_of_moves(feed) %}
+    {%- set old_key = [] -%}
+    {%- for name in feed.key -%}
+        {%- do old_key.append(alluvium.quoted_identifier(name) ~ ": " ~ alluvium.column_of(feed, name).data_type) -%}
+    {%- endfor -%}
+    {{ return(alluvium.columns_with_types(feed, feed.key) + [
+        "_cdc_created_position string",
+        "_cdc_wanted_columns array<string>",
+        "_cdc_old_key struct<" ~ old_key | join(", ") ~ ">",
+        "_cdc_step int",
+    ]) }}
+{% endmacro %}
+
+
+{# Rows with what they had under their old key; `_cdc_found_columns` are those of their columns that are known there. #}
+{% macro columns_of_moved_values(feed) %}
+    {{ return(alluvium.columns_with_types(feed, feed.key + alluvium.columns_of_unavailable_values(feed)) + [
+        "_cdc_image_position string",
+        "_cdc_value_positions map<string, string>",
+        "_cdc_found_columns array<string>",
+        "_cdc_moved_columns array<string>",
+        "_cdc_created_position string",
+        "_cdc_step int",
+    ]) }}
+{% endmacro %}
+
+
+{% macro columns_with_types(feed, names) %}
+    {%- set columns = [] -%}
+    {%- for name in names -%}
+        {%- do columns.append(alluvium.quoted_identifier(name) ~ " " ~ alluvium.column_of(feed, name).data_type) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
 {% endmacro %}
 
 
@@ -84,7 +125,7 @@
 {% macro moved_rows_sql(since) -%}
 select
     *,
-    {{ alluvium.created_position() }} as created_position
+    {{ alluvium.created_position() }} as _cdc_created_position
 from {{ this }}
 where
     _cdc_moved_columns is not null
@@ -99,82 +140,28 @@ where
 
 
 {# Those that had moved to their old key, too. #}
-{% macro moved_on_sql(found) -%}
+{% macro moved_on_sql(found, step) -%}
 select
     *
 from {{ found }}
 where
-    _cdc_moved_columns is not null
-    and created_position is not null
+    _cdc_step = {{ step }}
+    and _cdc_moved_columns is not null
+    and _cdc_created_position is not null
 {%- endmacro %}
 
 
-{# Rows to resolve with what they had under their old keys; without a row where the other half of the move is not there yet. #}
-{% macro values_under_old_keys(feed, moved, oldest) -%}
-{%- set held = alluvium.columns_of_unavailable_values(feed) -%}
-with
-halves as (
-    {{ alluvium.halves_of_moves(feed, moved, oldest) | indent(4) }}
-),
-
--- Rows that have moved on and left nothing else under their old key: the state has their last values.
-in_state as (
-    {{ alluvium.values_left_in_state(feed, held) | indent(4) }}
-),
-
--- The others: the log has their events.
-events_before as (
-    {{ alluvium.events_under_old_keys(feed, held) | indent(4) }}
-),
-
-images_before as (
-    {{ alluvium.row_images("events_before", alluvium.feed_of_columns(feed, held)) | indent(4) }}
-),
-
-in_log as (
-    {{ alluvium.latest_by_key("images_before", feed.key, feed.key + ["_cdc_op", "_cdc_image", "wanted"]) | indent(4) }}
-),
-
-found as (
-    select *
-    from in_state
-    union all
-    select
-        {{ (alluvium.column_list(feed.key) + alluvium.column_list(held, "_cdc_image.")) | join(", ") }},
-        {{ alluvium.image_lineage("_cdc_image") }},
-        wanted
-    from in_log
-    where _cdc_op <> 'd'
-)
-
-select
-    {{ alluvium.column_list(feed.key + held) | join(", ") }},
-    _cdc_image_position,
-    _cdc_value_positions,
-    array_except(wanted, coalesce(_cdc_unresolved_columns, array())) as found_columns,
-    {{ alluvium.array_or_null("array_intersect(wanted, coalesce(_cdc_moved_columns, array()))") }} as _cdc_moved_columns,
-    {{ alluvium.created_position() }} as created_position
-from found
-{%- endmacro %}
-
-
-{% macro image_lineage(image) %}
-    {{ return(
-        image ~ "._cdc_position as _cdc_image_position, " ~ image ~ "._cdc_value_positions, "
-        ~ image ~ "._cdc_moved_columns, " ~ image ~ "._cdc_unresolved_columns"
-    ) }}
-{% endmacro %}
-
-
-{% macro halves_of_moves(feed, moved, oldest) -%}
+{# No row where the other half of the move is not there yet. #}
+{% macro moves_sql(feed, moved, oldest, step) -%}
 {%- set length = alluvium.source_position_length(feed) -%}
 select
     {{ alluvium.column_list(feed.key, "moved.") | join(", ") }},
-    moved.created_position,
-    moved._cdc_moved_columns as wanted,
-    struct({{ alluvium.column_list(feed.key, "deleted.") | join(", ") }}) as old_key
+    moved._cdc_created_position,
+    moved._cdc_moved_columns as _cdc_wanted_columns,
+    struct({{ alluvium.column_list(feed.key, "deleted.") | join(", ") }}) as _cdc_old_key,
+    {{ step }} as _cdc_step
 from {{ moved }} as moved
-inner join {{ alluvium.change_log_of_model() }} as deleted on left(moved.created_position, {{ length }}) = left(deleted._cdc_position, {{ length }})
+inner join {{ alluvium.change_log_of_model() }} as deleted on left(moved._cdc_created_position, {{ length }}) = left(deleted._cdc_position, {{ length }})
 where
     deleted._cdc_kind = 'change'
     and deleted._cdc_op = 'd'
@@ -182,70 +169,122 @@ where
 {%- endmacro %}
 
 
-{% macro values_left_in_state(feed, held) -%}
+{# Of rows that have moved on and left nothing else under their old key: the state has their last values. #}
+{% macro values_left_in_state_sql(feed, moves, step) -%}
 {%- set length = alluvium.source_position_length(feed) -%}
-select
-    {{ (alluvium.column_list(feed.key, "halves.") + alluvium.column_list(held, "state.")) | join(", ") }},
-    state._cdc_image_position,
-    state._cdc_value_positions,
-    state._cdc_moved_columns,
-    if(state._cdc_moved_columns is null, state._cdc_unresolved_columns, array_union(state._cdc_moved_columns, coalesce(state._cdc_unresolved_columns, array()))) as _cdc_unresolved_columns,
-    halves.wanted
-from halves
-inner join {{ this }} as state on {{ alluvium.same_key(feed, "halves.old_key", "state") }}
-where
-    state._cdc_op = 'd'
-    and state._cdc_image_position is not null
-    and left(state._cdc_position, {{ length }}) = left(halves.created_position, {{ length }})
-    -- The row may have been another one, whose create is not there.
-    and not exists (
-        select 1
-        from {{ alluvium.change_log_of_model() }} as earlier
-        where
-            {{ alluvium.same_key(feed, "halves.old_key", "earlier") }}
-            and earlier._cdc_kind = 'change'
-            and earlier._cdc_op = 'd'
-            and earlier._cdc_position > state._cdc_image_position
-            and left(earlier._cdc_position, {{ length }}) < left(halves.created_position, {{ length }})
-    )
+{%- set held = alluvium.columns_of_unavailable_values(feed) -%}
+with
+found as (
+    select
+        {{ (alluvium.column_list(feed.key, "moves.") + alluvium.column_list(held, "state.")) | join(", ") }},
+        state._cdc_image_position,
+        state._cdc_value_positions,
+        state._cdc_moved_columns,
+        if(state._cdc_moved_columns is null, state._cdc_unresolved_columns, array_union(state._cdc_moved_columns, coalesce(state._cdc_unresolved_columns, array()))) as _cdc_unresolved_columns,
+        moves._cdc_wanted_columns
+    from {{ moves }} as moves
+    inner join {{ this }} as state on {{ alluvium.same_key(feed, "moves._cdc_old_key", "state") }}
+    where
+        moves._cdc_step = {{ step }}
+        and state._cdc_op = 'd'
+        and state._cdc_image_position is not null
+        and left(state._cdc_position, {{ length }}) = left(moves._cdc_created_position, {{ length }})
+        -- The row may have been another one, whose create is not there.
+        and not exists (
+            select 1
+            from {{ alluvium.change_log_of_model() }} as earlier
+            where
+                {{ alluvium.same_key(feed, "moves._cdc_old_key", "earlier") }}
+                and earlier._cdc_kind = 'change'
+                and earlier._cdc_op = 'd'
+                and earlier._cdc_position > state._cdc_image_position
+                and left(earlier._cdc_position, {{ length }}) < left(moves._cdc_created_position, {{ length }})
+        )
+)
+
+{{ alluvium.moved_values_of("found", feed, step) }}
 {%- endmacro %}
 
 
-{# Under the new key, so that they are folded into its image. #}
-{% macro events_under_old_keys(feed, held) -%}
+{# The values of the others: the log has their events, which are folded into an image under the new key. #}
+{% macro values_in_log_sql(feed, moves, found, step) -%}
 {%- set length = alluvium.source_position_length(feed) -%}
+{%- set held = alluvium.columns_of_unavailable_values(feed) -%}
+with
+events_before as (
+    select
+        {{ (alluvium.column_list(feed.key, "moves.") + alluvium.column_list(held, "event.")) | join(", ") }},
+        event._cdc_op,
+        event._cdc_position,
+        event._cdc_unavailable_columns,
+        moves._cdc_wanted_columns
+    from {{ alluvium.moves_without_values(feed, moves, found, step) | indent(4) }} as moves
+    inner join {{ alluvium.change_log_of_model() }} as event on {{ alluvium.same_key(feed, "moves._cdc_old_key", "event") }}
+    where
+        event._cdc_kind = 'change'
+        and left(event._cdc_position, {{ length }}) < left(moves._cdc_created_position, {{ length }})
+),
+
+images_before as (
+    {{ alluvium.row_images("events_before", alluvium.feed_of_columns(feed, held)) | indent(4) }}
+),
+
+newest_images as (
+    {{ alluvium.latest_by_key("images_before", feed.key, feed.key + ["_cdc_op", "_cdc_image", "_cdc_wanted_columns"]) | indent(4) }}
+),
+
+found as (
+    select
+        {{ (alluvium.column_list(feed.key) + alluvium.column_list(held, "_cdc_image.")) | join(", ") }},
+        _cdc_image._cdc_position as _cdc_image_position,
+        _cdc_image._cdc_value_positions,
+        _cdc_image._cdc_moved_columns,
+        _cdc_image._cdc_unresolved_columns,
+        _cdc_wanted_columns
+    from newest_images
+    where _cdc_op <> 'd'
+)
+
+{{ alluvium.moved_values_of("found", feed, step) }}
+{%- endmacro %}
+
+
+{% macro moves_without_values(feed, moves, found, step) -%}
+(
+    select moves.*
+    from {{ moves }} as moves
+    left anti join {{ found }} as found on {{ alluvium.same_key(feed, "moves", "found") }} and found._cdc_step = {{ step }}
+    where moves._cdc_step = {{ step }}
+)
+{%- endmacro %}
+
+
+{% macro moved_values_of(from, feed, step) -%}
 select
-    {{ (alluvium.column_list(feed.key, "halves.") + alluvium.column_list(held, "event.")) | join(", ") }},
-    event._cdc_op,
-    event._cdc_position,
-    event._cdc_unavailable_columns,
-    halves.wanted
-from halves
-inner join {{ alluvium.change_log_of_model() }} as event on {{ alluvium.same_key(feed, "halves.old_key", "event") }}
-left anti join in_state on {{ alluvium.same_key(feed, "in_state", "halves") }}
-where
-    event._cdc_kind = 'change'
-    and left(event._cdc_position, {{ length }}) < left(halves.created_position, {{ length }})
+    {{ alluvium.column_list(feed.key + alluvium.columns_of_unavailable_values(feed)) | join(", ") }},
+    _cdc_image_position,
+    _cdc_value_positions,
+    array_except(_cdc_wanted_columns, coalesce(_cdc_unresolved_columns, array())) as _cdc_found_columns,
+    {{ alluvium.array_or_null("array_intersect(_cdc_wanted_columns, coalesce(_cdc_moved_columns, array()))") }} as _cdc_moved_columns,
+    {{ alluvium.created_position() }} as _cdc_created_position,
+    {{ step }} as _cdc_step
+from {{ from }}
 {%- endmacro %}
 
 
 {# A column is found in one step of the chain at most; what no step has found is not known. #}
-{% macro resolve_moved_values_sql(feed, steps) -%}
+{% macro resolve_moved_values_sql(feed, found) -%}
 {%- set held = alluvium.columns_of_unavailable_values(feed) -%}
 merge into {{ this }} as target
 using (
     select
         {{ alluvium.column_list(feed.key) | join(", ") }},
         {%- for name in held %}
-        {%- set is_found = "array_contains(found_columns, " ~ alluvium.string_literal(name) ~ ")" %}
+        {%- set is_found = "array_contains(_cdc_found_columns, " ~ alluvium.string_literal(name) ~ ")" %}
         max_by({{ alluvium.quoted_identifier(name) }}, {{ is_found }}) filter (where {{ is_found }}) as {{ alluvium.quoted_identifier(name) }},
         {%- endfor %}
-        flatten(collect_list(found_columns)) as found_columns
-    from (
-        {%- for step in steps %}
-        {{ "union all " if not loop.first }}select * from {{ step }}
-        {%- endfor %}
-    ) as found
+        flatten(collect_list(_cdc_found_columns)) as _cdc_found_columns
+    from {{ found }}
     group by {{ alluvium.column_list(feed.key) | join(", ") }}
 ) as source
 on {{ alluvium.same_key(feed, "target", "source") }}
@@ -268,7 +307,7 @@ when matched
 
 {% macro unresolved_after_moves() -%}
     {{ alluvium.array_or_null(
-        "array_except(array_union(coalesce(target._cdc_unresolved_columns, array()), target._cdc_moved_columns), source.found_columns)"
+        "array_except(array_union(coalesce(target._cdc_unresolved_columns, array()), target._cdc_moved_columns), source._cdc_found_columns)"
     ) }}
 {%- endmacro %}
 

@@ -33,15 +33,15 @@ select
 from (
     select
         *,
-        left({{ alluvium.created_position() }}, {{ length }}) as created_position
+        left({{ alluvium.created_position() }}, {{ length }}) as _cdc_created_position
     from {{ this }}
     where _cdc_moved_columns is not null
 ) as moved
 left join (
     select
         *,
-        left(_cdc_ended_position, {{ length }}) as deleted_position,
-        count(*) over (partition by left(_cdc_ended_position, {{ length }})) as deleted_rows
+        left(_cdc_ended_position, {{ length }}) as _cdc_deleted_position,
+        count(*) over (partition by left(_cdc_ended_position, {{ length }})) as _cdc_deleted_rows
     from {{ this }}
     where
         _cdc_ended_op = 'd'
@@ -50,7 +50,7 @@ left join (
             from {{ this }}
             where _cdc_moved_columns is not null
         )
-) as old on moved.created_position = old.deleted_position and old.deleted_rows = 1
+) as old on moved._cdc_created_position = old._cdc_deleted_position and old._cdc_deleted_rows = 1
 where
     not {{ alluvium.unresolved_of_moved_version() }} <=> moved._cdc_unresolved_columns
     {%- for name in alluvium.columns_of_unavailable_values(feed) %}

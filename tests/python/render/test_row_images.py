@@ -210,18 +210,24 @@ def test_unless_deleted(macros: Renderer) -> None:
     )
 
 
-def test_resolve_moved_values() -> None:
+MOVES = "silver.slv_shop__orders_state__moves"
+MOVED_VALUES = "silver.slv_shop__orders_state__moved_values"
+
+
+def following(found: list[dict[str, Any]], missing: list[dict[str, Any]]) -> Renderer:
+    """A state whose rows have moved; the oldest position of a step is `found`, unless a test says more."""
     renderer = state()
-    renderer.answers = {"describe query": [], "insert into": []} | renderer.answers
-    renderer.answers |= {
-        "min(created_position)": [{"created_position": "20.30.1"}],
-        "create table": [],
-        "drop table": [],
-    }
+    renderer.answers = {"insert into": [], "select 1 as missing": missing} | renderer.answers
+    renderer.answers |= {"min(_cdc_created_position)": found, "create table": [], "drop table": [], "merge into": []}
+    return renderer
+
+
+def test_resolve_moved_values() -> None:
+    renderer = following([{"created_position": "20.30.1"}], [])
     ran = [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values") if not sql.startswith("set")]
-    assert ran[:6] == ["select", "describe", "drop", "create", "insert", "select"]
-    assert (ran.count("merge"), ran.count("create"), ran.count("drop")) == (1, 200, 400), "a chain that never ends"
-    renderer.answers["min(created_position)"] = [{"created_position": None}]
+    assert ran[:9] == ["select", "drop", "create", "drop", "create", "insert", "insert", "select", "select"]
+    assert (ran.count("merge"), ran.count("create"), ran.count("insert")) == (1, 2, 200), "a chain that never ends"
+    renderer.answers["min(_cdc_created_position)"] = [{"created_position": None}]
     assert [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values")] == ["set", "select"]
     assert renderer.render("oldest_created_position", "t") is None
     renderer.answers["set alluvium.oldest_change."] = []
@@ -233,20 +239,22 @@ def test_resolve_moved_values() -> None:
 
 
 def test_follow_moved_rows_steps_until_nobody_has_moved_on() -> None:
-    renderer = state()
-    renderer.answers |= {"create table": [], "drop table": [], "merge into": []}
-    last = "silver.slv_shop__orders_state__moved_2"
+    renderer = following([{"created_position": "20.30.1"}], [{"missing": 1}])
     renderer.answers = {
-        "describe query": [],
-        "insert into": [],
-        f"created_position from {last}": [{"created_position": None}],
+        f"from (select * from {MOVED_VALUES} where _cdc_step = 1": [{"created_position": None}]
     } | renderer.answers
-    renderer.answers["min(created_position)"] = [{"created_position": "20.30.1"}]
+    inserts = [sql for sql in renderer.does("follow_moved_rows", ODD, "select 1") if sql.startswith("insert")]
+    assert [sql.split(" ")[2] for sql in inserts] == [MOVES, MOVED_VALUES, MOVED_VALUES] * 2
+    assert "from (select 1) as moved" in inserts[0]
+    assert f"from (select * from {MOVED_VALUES} where _cdc_step = 0" in inserts[3]
+
+
+def test_log_is_asked_for_what_the_state_has_not_alone() -> None:
+    renderer = following([{"created_position": "20.30.1"}], [])
+    renderer.answers = {f"from (select * from {MOVED_VALUES}": [{"created_position": None}]} | renderer.answers
     ran = renderer.does("follow_moved_rows", ODD, "select 1")
-    assert ran[3] == "insert into silver.slv_shop__orders_state__moved_0 select 1"
-    assert [sql for sql in ran if sql.startswith("insert")][-1].startswith(f"insert into {last} select *")
-    (merge,) = [sql for sql in ran if sql.startswith("merge")]
-    assert "__found_0 union all select * from silver.slv_shop__orders_state__found_1" in merge
+    assert sum(sql.startswith("insert") for sql in ran) == 2
+    assert not any("as event" in sql for sql in ran)
 
 
 @pytest.mark.parametrize(
@@ -257,27 +265,40 @@ def test_follows_moves(macros: Renderer, options: dict[str, Any], follows: bool)
     assert macros.render("follows_moves", options) is follows
 
 
-def test_write_down() -> None:
+def test_create_empty() -> None:
     renderer = state()
-    columns = [{"col_name": "a`b", "data_type": "int"}, {"col_name": "c", "data_type": "map<string,string>"}]
-    renderer.answers = {"describe query": columns, "create table": [], "drop table": [], "insert into": []}
-    assert renderer.render("write_down", "a", "select 1").render() == "silver.slv_shop__orders_state__a"
+    renderer.answers = {"create table": [], "drop table": []}
+    table = renderer.render("beside_model", "moves")
+    assert table.render() == MOVES
     # A table that is there before its rows can be dropped with them, however far a killed run has come.
-    assert renderer.queries == [
-        "describe query select 1",
-        "drop table if exists silver.slv_shop__orders_state__a",
-        "create table silver.slv_shop__orders_state__a (`a``b` int, `c` map<string,string>) using parquet",
-        "insert into silver.slv_shop__orders_state__a select 1",
+    assert renderer.does("create_empty", table, ["`a``b` int", "`c` map<string,string>"]) == [
+        f"drop table if exists {MOVES}",
+        f"create table {MOVES} (`a``b` int, `c` map<string,string>) using parquet",
     ]
+
+
+def test_columns_of_moves(macros: Renderer) -> None:
+    composite = feed(
+        columns=[column("a`b", "int"), column("k", "decimal(12,2)"), column("step", "string")], key=["a`b", "k"]
+    )
+    assert macros.render("columns_with_types", composite, ["step"]) == ["`step` string"]
+    moves = macros.render("columns_of_moves", composite)
+    assert moves[:2] == ["`a``b` int", "`k` decimal(12,2)"]
+    assert "_cdc_old_key struct<`a``b`: int, `k`: decimal(12,2)>" in moves
+    # A table of the source may have columns of any names but those of the project.
+    assert all(name.startswith("_cdc_") for name in moves[2:])
+    values = macros.render("columns_of_moved_values", composite)
+    assert values[:3] == ["`a``b` int", "`k` decimal(12,2)", "`step` string"]
+    assert all(name.startswith("_cdc_") for name in values[3:])
 
 
 def test_resolve_moved_values_sql() -> None:
     renderer = state()
     assert renderer.render("change_log_of_model").render() == LOG.render()
     assert_parses(renderer.sql("moved_rows_sql", "20"))
-    assert_parses(renderer.sql("moved_on_sql", "found"))
+    assert_parses(renderer.sql("moved_on_sql", "found", 0))
     assert_expression_parses(renderer.render("created_position"))
-    merge = renderer.sql("resolve_moved_values_sql", ODD, ["one", "two"])
+    merge = renderer.sql("resolve_moved_values_sql", ODD, "found")
     assert r"`it's` = if(array_contains(target._cdc_moved_columns, 'it\'s'), source.`it's`, target.`it's`)" in merge
     assert_parses(merge)
     assert renderer.render("is_moved", "a") == "array_contains(target._cdc_moved_columns, 'a')"
@@ -288,17 +309,17 @@ def test_resolve_moved_values_sql() -> None:
 
 def test_values_under_old_keys() -> None:
     renderer = state()
-    assert_parses(renderer.render("values_under_old_keys", ODD, "moved", "20"))
-    names = renderer.render("columns_of_unavailable_values", ODD)
-    assert "inner join" in renderer.sql("halves_of_moves", ODD, "moved", "20")
-    assert "image_position is not null" in renderer.sql("values_left_in_state", ODD, names)
-    assert "left anti join in_state" in renderer.sql("events_under_old_keys", ODD, names)
+    named = [MOVES, MOVED_VALUES]
+    assert "inner join" in renderer.sql("moves_sql", ODD, "( select 1 )", "20", 0)
+    assert "image_position is not null" in renderer.sql("values_left_in_state_sql", ODD, MOVES, 0)
+    assert "left anti join" in renderer.sql("values_in_log_sql", ODD, *named, 0)
     for part, arguments in (
-        ("halves_of_moves", [ODD, "moved", "20"]),
-        ("values_left_in_state", [ODD, names]),
-        ("events_under_old_keys", [ODD, names]),
+        ("moves_sql", ["( select 1 )", "20"]),
+        ("values_left_in_state_sql", [MOVES]),
+        ("values_in_log_sql", named),
     ):
-        assert_parses(renderer.generator(part)(*arguments))
-    assert renderer.render("image_lineage", "i").startswith("i._cdc_position as _cdc_image_position, ")
+        assert_parses(renderer.generator(part)(ODD, *arguments, 1))
+    assert_parses("select * from " + renderer.render("moves_without_values", ODD, *named, 1))
+    assert_parses(renderer.render("moved_values_of", "found", ODD, 1))
     chosen = renderer.render("feed_of_columns", ODD, ["it's"])
     assert [column["name"] for column in chosen["columns"]] == ["a b", "sel`ect", "it's"]
