@@ -143,6 +143,13 @@
 {% macro decode_array(column, feed, text) -%}
     {%- set element = {"name": column.name, "data_type": column.data_type[6:-1], "cdc": {"semantic_type": column.cdc.semantic_type}} -%}
     {%- set is_decimal = element.data_type.startswith("decimal") -%}
+    {%- if element.data_type == "string" and (column.cdc.semantic_type or "").endswith("Decimal") -%}
+        {#- decimal_text takes no elements: Spark calls no Python function in a lambda. -#}
+        {% do alluvium.raise_invalid(
+            alluvium.decoder(feed) ~ ": source " ~ feed.name, "data_type of column " ~ column.name, column.data_type,
+            "array<decimal(precision, scale)> where the semantic type is " ~ column.cdc.semantic_type
+        ) %}
+    {%- endif -%}
     {%- if is_decimal and feed.decimal_format == "numeric" -%}
         {% do alluvium.refuse_json_numbers(column, feed) %}
     {%- endif -%}

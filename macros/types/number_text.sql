@@ -24,15 +24,16 @@
 
 {#
     A decimal as plain text without an exponent, of any precision: for a string column that keeps more digits than
-    DECIMAL(38). decimal_text is this project's function (spark_udfs).
+    DECIMAL(38). decimal_text is this project's function (spark_udfs). NULL, so a misfit, where nothing says the scale of a
+    Connect Decimal.
 #}
 {% macro plain_number_text(column, feed, text) -%}
     {%- set type = alluvium.semantic_type_sql(column, feed) -%}
     case
                 when {{ type }} = 'io.debezium.data.VariableScaleDecimal' and startswith({{ text }}, '{')
                     then decimal_text(get_json_object({{ text }}, '$.value'), cast(get_json_object({{ text }}, '$.scale') as int))
-                when {{ type }} like 'org.apache.kafka.connect.data.Decimal:%'
-                    then decimal_text({{ text }}, cast(split_part({{ type }}, ':', 2) as int))
+                when {{ type }} like 'org.apache.kafka.connect.data.Decimal%'
+                    then decimal_text({{ text }}, try_cast(split_part({{ type }}, ':', 2) as int))
                 else {{ text }}
             end
 {%- endmacro %}

@@ -39,9 +39,10 @@
 {% endmacro %}
 
 
+{# A text column has no scale: what only a record's schema says is not known where there is none. #}
 {% macro declared_semantic_type(column, feed) %}
     {%- set declared = column.cdc.semantic_type -%}
-    {%- if declared == "org.apache.kafka.connect.data.Decimal" -%}
+    {%- if declared == "org.apache.kafka.connect.data.Decimal" and column.data_type.startswith("decimal") -%}
         {{ return(declared ~ ":" ~ alluvium.decimal_scale(column.data_type)) }}
     {%- endif -%}
     {{ return(declared) }}

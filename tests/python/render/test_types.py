@@ -278,6 +278,24 @@ def test_declared_semantic_type(macros: Renderer) -> None:
     assert macros.render("declared_semantic_type", declared, feed()) == "org.apache.kafka.connect.data.Decimal:3"
 
 
+def test_decimal_as_text_has_the_scale_of_its_record_alone(macros: Renderer) -> None:
+    declared = column("a", "string", semantic_type="org.apache.kafka.connect.data.Decimal")
+    assert macros.render("declared_semantic_type", declared, feed()) == "org.apache.kafka.connect.data.Decimal"
+    sql = macros.sql("plain_number_text", declared, feed(), "x")
+    type_sql = "coalesce(semantic_types['a'], 'org.apache.kafka.connect.data.Decimal')"
+    assert f"then decimal_text(x, try_cast(split_part({type_sql}, ':', 2) as int))" in sql
+    assert_expression_parses(sql)
+
+
+def test_decimals_in_an_array_of_texts_are_refused(macros: Renderer) -> None:
+    declared = column("a", "array<string>", semantic_type="io.debezium.data.VariableScaleDecimal")
+    refusal = macros.refusal("decode_array", declared, feed(), "x")
+    assert "data_type of column a" in refusal
+    assert "array<string>" in refusal
+    assert "array<decimal(precision, scale)>" in refusal
+    assert macros.sql("decode_array", column("a", "array<string>", semantic_type="decimal"), feed(), "x")
+
+
 def test_semantic_types_are_all_decoded(macros: Renderer) -> None:
     """A semantic type that a column may declare stands in some decoder, or is text as it is."""
     texts = {f"{DEBEZIUM_TIME}.IsoTime", f"{DEBEZIUM_TIME}.ZonedTime"}
