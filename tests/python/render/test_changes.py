@@ -459,6 +459,12 @@ def test_is_misfit(macros: Renderer) -> None:
     assert macros.sql("is_changed_value", column("a", "float"), "x", "v") == (
         "abs(v) = cast('Infinity' as float) and x not like '%Inf%'"
     )
+    assert macros.sql("is_changed_value", column("a", "date"), "x", "v") == "v < date '-4713-11-24'"
+    for type_, zone in (("timestamp", "Z"), ("timestamp_ntz", "")):
+        changed = macros.sql("is_changed_value", column("a", type_), "x", "v")
+        assert changed == (
+            f"v < {type_} '-4713-11-24 00:00:00{zone}' and v <> {type_} '-290308-12-21 19:59:27.6{zone}'"
+        )
 
 
 @pytest.mark.parametrize("connector", ["postgresql", "mysql", "mariadb"])
