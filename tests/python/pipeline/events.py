@@ -89,6 +89,14 @@ TRANSACTION: Event = {
     "event_count": 1,
     "data_collections": [{"data_collection": "public.things", "event_count": 1}],
 }
+# What a feed of the transaction topic declares.
+MARKER_COLUMNS = {
+    "status": "string",
+    "id": "string",
+    "event_count": "bigint",
+    "data_collections": "array<struct<data_collection:string,event_count:bigint>>",
+    "ts_ms": "bigint",
+}
 SCHEMA_CHANGE: Event = {
     "source": {"version": "3.2.0.Final", "connector": "mysql", "ts_ms": NOON_MS, "file": "mysql-bin.000001", "pos": 4},
     "ts_ms": NOON_MS,

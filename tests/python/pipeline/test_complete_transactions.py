@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .events import NOON_MS, Event, lines, postgresql
+from .events import MARKER_COLUMNS, NOON_MS, Event, lines, postgresql
 from .project import SILVER, Feed, Project, Row
 
 if TYPE_CHECKING:
@@ -94,13 +94,6 @@ STATUS_SQL = f"""{{{{ config(
 COMPLETE_SQL = f"""{{{{ config({CONFIG}'append', post_hook="{{{{ alluvium.record_cut() }}}}") }}}}
 {{{{ complete_transactions(ref('stg_pipe__{{log}}'), ref('{STATUS}')) }}}}
 """
-MARKER_COLUMNS = {
-    "status": "string",
-    "id": "string",
-    "event_count": "bigint",
-    "data_collections": "array<struct<data_collection:string,event_count:bigint>>",
-    "ts_ms": "bigint",
-}
 FEEDS = [
     Feed(MARKERS, MARKER_COLUMNS, [{}], ("id", "status"), {"connector": "table", "shape": "row", "order_by": "offset"}),
     *(
