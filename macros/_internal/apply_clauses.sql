@@ -24,8 +24,9 @@
         "tracked_columns": alluvium.listed_columns(subject, feed, "track_history_column_list", "track_history_except_column_list", values),
     }) -%}
     {%- do alluvium.refuse_undecided_truncates(subject, feed) -%}
+    {%- do alluvium.require_full_dumps(subject, feed) if feed.full_dumps is not none -%}
     {#- Neither a place nor a time nor a column says where a snapshot began. -#}
-    {%- do feed.update({"snapshots": "partial"}) if alluvium.has_declared_order(feed) -%}
+    {%- do feed.update({"snapshots": "complete" if feed.full_dumps else "partial"}) if alluvium.has_declared_order(feed) -%}
 {% endmacro %}
 
 

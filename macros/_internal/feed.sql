@@ -14,6 +14,7 @@
         "sequence_by": none,
         "apply_as_deletes": none,
         "apply_as_truncates": none,
+        "full_dumps": none,
         "ignore_null_updates": false,
         "ignore_null_updates_column_list": none,
         "ignore_null_updates_except_column_list": none,

@@ -12,7 +12,8 @@
     {%- set parts = [] -%}
     {%- for name in feed.sequence_by -%}
         {%- set column = alluvium.column_of(feed, name) -%}
-        {%- do parts.append(alluvium.sortable_text(column, alluvium.value_of(name))) -%}
+        {%- set of_row = alluvium.sortable_text(column, alluvium.value_of(name)) -%}
+        {%- do parts.append(alluvium.position_in_dump(feed, column, of_row) if feed.full_dumps else of_row) -%}
     {%- endfor -%}
     {{ return(parts | join(",\n        ")) }}
 {% endmacro %}
@@ -23,7 +24,7 @@
 {% endmacro %}
 
 
-{# `offset`, `timestamp`, or the columns with their types, which decide how positions look; none for the connector's order. #}
+{# `offset`, `timestamp`, or the columns with their types and what dumps there are, which decide how positions look; none for the connector's order. #}
 {% macro declared_order(feed) %}
     {%- if not feed.sequence_by -%}
         {{ return(feed.order_by) }}
@@ -33,6 +34,7 @@
         {%- set column = alluvium.column_of(feed, name) -%}
         {%- do columns.append(name ~ " " ~ column.data_type) -%}
     {%- endfor -%}
+    {%- do columns.append("full_dumps " ~ tojson(feed.full_dumps, sort_keys=true)) if feed.full_dumps -%}
     {{ return(columns) }}
 {% endmacro %}
 
@@ -48,6 +50,10 @@
     {%- for name in feed.sequence_by -%}
         {%- do conditions.append(alluvium.value_of(name) ~ " is not null") -%}
     {%- endfor -%}
+    {#- Any line of a dump has its place, a broken one, too: it keeps that dump from deleting. -#}
+    {%- if feed.full_dumps -%}
+        {{ return("(dump_time is not null or (snapshot is null and " ~ conditions | join(" and ") ~ "))") }}
+    {%- endif -%}
     {{ return("(" ~ conditions | join(" and ") ~ ")") }}
 {% endmacro %}
 

@@ -57,6 +57,9 @@ operations as (
             when record_kind <> 'change' then null
             when said.is_truncate then 't'
             when said.is_delete then 'd'
+            {%- if feed.full_dumps %}
+            when dump_time is not null then 'r'
+            {%- endif %}
             else 'u'
         end as op,
         if(record_kind = 'change' and said.is_truncate, 'truncate', record_kind) as kind,

@@ -180,7 +180,12 @@ recognised as (
         record_semantic_types as semantic_types,
         fields as row_image,
         {{ alluvium.record_kind(feed, "'change'") }} as record_kind,
+        {%- if feed.full_dumps %}
+        {{ alluvium.time_of_dump(feed) | indent(8) }} as dump_time,
+        if(file_path rlike {{ alluvium.string_literal(feed.full_dumps.path) }}, 'last_in_data_collection', null) as snapshot,
+        {%- else %}
         cast(null as string) as snapshot,
+        {%- endif %}
         cast(null as string) as transaction_id,
         cast(null as bigint) as transaction_order
     from rows

@@ -21,7 +21,7 @@
 #}
 {% macro source_position_length(feed) %}
     {%- set by_connector = {"postgresql": 41, "mysql": 42, "mariadb": 42, "sqlserver": 56, "oracle": 96, "mongodb": 31} -%}
-    {{ return(0 if alluvium.has_declared_order(feed) else by_connector[feed.connector]) }}
+    {{ return(alluvium.declared_position_length(feed) if alluvium.has_declared_order(feed) else by_connector[feed.connector]) }}
 {% endmacro %}
 
 

@@ -17,7 +17,8 @@
                 ~ "or a swap of keys would lose a row; if not, say which it is"
             ) -%}
         {%- endif -%}
-        {%- set newest = [known, news.newest_reset or ""] | max -%}
+        {#- The row that kept a snapshot from deleting may have been mended: the end of that snapshot is in an older batch. -#}
+        {%- set newest = [known, news.newest_reset or "", news.newest_snapshot or ""] | max -%}
         {%- set lowest = [news.oldest_change or newest, news.oldest_reset or newest] | min -%}
         {#- Also where nothing lies below it yet: what comes late may. -#}
         {%- if newest > lowest or newest > known -%}
@@ -76,7 +77,8 @@
 select
     min(if(is_own and not is_reset, position, null)) as oldest_change,
     min(if(is_own and is_reset, position, null)) as oldest_reset,
-    max(if(is_reset, position, null)) as newest_reset
+    max(if(is_reset, position, null)) as newest_reset,
+    max(snapshot) as newest_snapshot
     {%- if alluvium.has_undeclared_identity(feed) %},
     {#- Key-only images are all alike: NULL, or the defaults of the columns. #}
     coalesce(min(image_of_delete) <> max(image_of_delete), false) as has_whole_deletes
@@ -86,6 +88,7 @@ from (
         true as is_own,
         {{ alluvium.image_of_delete(feed) }} as image_of_delete,
         {{ alluvium.is_reset(feed) }} as is_reset,
+        {{ alluvium.snapshot_of_row(feed) }} as snapshot,
         {{ alluvium.reset_position(feed) }} as position
     from {{ change_log }}
     where
@@ -98,6 +101,7 @@ from (
         false as is_own,
         null as image_of_delete,
         true as is_reset,
+        null as snapshot,
         {{ alluvium.snapshot_start(feed) }} as position
     from {{ other }}
     where {{ alluvium.ends_snapshot(["last"]) }}
@@ -122,12 +126,12 @@ from (
 
 {#
     A snapshot of which a row is rejected closes nothing: that row has not vanished. Nor does one that ends in a batch with a line
-    of which nobody knows what it was.
+    of which nobody knows what it was; of a full dump the file says it.
 #}
 {% macro resets_sql(change_log, feed, batches, snapshotted_with, above) -%}
 select
     position,
-    unix_micros(min(source_ts)) as micros
+    {{ alluvium.micros_of_reset(feed) }} as micros
 from (
     select
         {{ alluvium.reset_position(feed) }} as position,
@@ -157,11 +161,23 @@ where not exists (
         rejected._cdc_kind = 'rejected'
         and (
             (rejected._cdc_position >= '{{ above }}' and startswith(rejected._cdc_position, resets.position))
+            {%- if not feed.full_dumps %}
             or (rejected._cdc_position is null and rejected._cdc_batch = resets.batch and length(resets.position) = {{ alluvium.source_position_length(feed) }})
+            {%- endif %}
         )
 )
 group by position
 order by position
+{%- endmacro %}
+
+
+{# The rows of a full dump have their own times; the place that they share is a time. #}
+{% macro micros_of_reset(feed) -%}
+    {%- if feed.full_dumps -%}
+        if(length(position) = {{ alluvium.source_position_length(feed) }}, cast(substring(position, 2, 19) as bigint), unix_micros(min(source_ts)))
+    {%- else -%}
+        unix_micros(min(source_ts))
+    {%- endif -%}
 {%- endmacro %}
 
 
@@ -182,6 +198,15 @@ order by position
 {# A snapshot resets the table below all of its rows, which share their source position. #}
 {% macro reset_position(feed) %}
     {{ return("if(_cdc_op = 'r' and _cdc_snapshot like 'last%', " ~ alluvium.snapshot_start(feed) ~ ", _cdc_position)") }}
+{% endmacro %}
+
+
+{# Where the snapshot of the whole table began that a row is of; NULL for another row. #}
+{% macro snapshot_of_row(feed) %}
+    {%- if feed.snapshots == "partial" -%}
+        {{ return("cast(null as string)") }}
+    {%- endif -%}
+    {{ return("if(_cdc_op = 'r' and not _cdc_snapshot <=> 'incremental', " ~ alluvium.snapshot_start(feed) ~ ", null)") }}
 {% endmacro %}
 
 

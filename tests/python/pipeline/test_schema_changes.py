@@ -15,6 +15,10 @@ def row(op: str, lsn: int, key: int, quantity: int, **more: str | None) -> Event
     return postgresql(op, lsn, {"id": key, "quantity": quantity, **more})
 
 
+def snapshot(lsn: int, key: int, quantity: int, place: str = "true") -> Event:
+    return postgresql("r", lsn, {"id": key, "quantity": quantity, "gone": "x"}, snapshot=place)
+
+
 # The first file holds lines of before and of after the change, the second none of after.
 FIRST = {
     "t+0+0.json": lines(
@@ -45,6 +49,20 @@ FEEDS = [
         [FIRST, THEN],
         models=("log", "state", "history"),
         before={1: lambda project: project.redeclare("kept", AFTER | {"quantity": "int"}, except_column_list=["gone"])},
+        slow=True,
+    ),
+    Feed(
+        "mended",
+        BEFORE,
+        [
+            {"t+0+0.json": lines(*(snapshot(10, key, 1) for key in (1, 2)), snapshot(10, 3, 1, "last"))},
+            # 2 has gone; so, as far as the run can tell, may 1 have.
+            {"t+0+3.json": lines(snapshot(100, 1, 3_000_000_000)), "t+0+4.json": lines(snapshot(100, 3, 1, "last"))},
+            {},
+        ],
+        models=("log", "state", "history"),
+        before={2: lambda project: project.redeclare("mended", BEFORE | {"quantity": "bigint"})},
+        on_schema_change="sync_all_columns",
         slow=True,
     ),
 ]
@@ -129,6 +147,18 @@ def test_column_that_is_no_longer_declared_keeps_its_last_values(project: Projec
 def test_misfit_is_reported_with_the_type_that_was_declared(project: Project) -> None:
     (found,) = drift(project, "kept").items()
     assert (found[0], found[1]["declared_as"]) == (("misfit", "quantity"), "int")
+
+
+@pytest.mark.slow
+def test_snapshot_deletes_once_its_rejected_row_is_mended(project: Project) -> None:
+    assert by_id(project.state("mended", 1), "quantity", "_is_deleted") == {1: (1, False), 2: (1, False), 3: (1, False)}
+    assert by_id(project.state("mended", 2), "quantity", "_is_deleted") == {
+        1: (3_000_000_000, False),
+        2: (1, True),
+        3: (1, False),
+    }
+    current = [row["id"] for row in project.history("mended") if row["_is_current"]]
+    assert sorted(current) == [1, 3]
 
 
 @pytest.mark.slow

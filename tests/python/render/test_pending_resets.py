@@ -55,6 +55,9 @@ def listed_from(renderer: Renderer) -> str | None:
         ("40", True, {"oldest_change": "30"}, "30"),
         ("40", True, {"oldest_change": "50", "oldest_reset": "20", "newest_reset": "20"}, "20"),
         (None, True, {"oldest_reset": "20", "newest_reset": "20"}, "20"),
+        # A row of a snapshot whose end has come before; of one that the table knows there is nothing to ask.
+        ("10", True, {"oldest_change": "20.5", "newest_snapshot": "20"}, "10"),
+        ("20", True, {"oldest_change": "20.5", "newest_snapshot": "20"}, None),
     ],
 )
 def test_pending_resets(known: str | None, incremental: bool, news: dict[str, str], listed: str | None) -> None:
@@ -130,6 +133,12 @@ def test_reset_queries(macros: Renderer, connector: str, snapshots: str) -> None
     news = macros.sql("new_resets_sql", LOG, options, BATCHES, [OTHER])
     listed = macros.sql("resets_sql", LOG, options, BATCHES, [OTHER], "10")
     assert "_cdc_batch <= 6" in news
+    snapshot = macros.sql("snapshot_of_row", options)
+    assert (
+        snapshot == "cast(null as string)"
+        if snapshots == "partial"
+        else "not _cdc_snapshot <=> 'incremental'" in snapshot
+    )
     assert "_cdc_batch <= 6" in listed
     assert_parses(news)
     assert_parses(listed)

@@ -401,3 +401,77 @@ def test_current_state_refuses_snapshots_of_a_feed_without_their_positions() -> 
     renderer.parents = ["model.stg"]
     said = renderer.refusal("current_state", relation("stg_shop__orders"), [relation("stg_shop__customers")])
     assert "snapshotted_with is [" in said
+
+
+DUMPS = {"path": "/full/([^/]+)/", "delay_seconds": 60}
+
+
+def test_time_of_dump(macros: Renderer) -> None:
+    made = rows(sequence_by=["changed_at", "size"], full_dumps=DUMPS)
+    sql = macros.render("time_of_dump", made)
+    assert sql == macros.render("default__time_of_dump", made)
+    assert_expression_parses(sql)
+    assert "'/full/([^/]+)/'" in sql
+    for name in ("recognise_row", "operations_of_rows"):
+        assert "dump_time" in macros.render(name, made)
+        assert "dump_time" not in macros.render(name, rows(sequence_by=["changed_at"]))
+    assert "'last_in_data_collection'" in macros.render("recognise_row", made)
+    assert "when dump_time is not null then 'r'" in macros.sql("operations_of_rows", made)
+
+
+def test_rows_of_a_dump_lie_at_its_moment(macros: Renderer) -> None:
+    columns = [*COLUMNS, column("amount", "decimal(9,2)")]
+    made = rows(columns=columns, sequence_by=["changed_at", "size", "amount"], full_dumps=DUMPS)
+    first, *others = [
+        macros.sql("position_in_dump", made, macros.render("column_of", made, name), name)
+        for name in made["sequence_by"]
+    ]
+    assert "- 60 * 1000000" in first
+    assert others == [
+        f"if(dump_time is null, size, '{'0' * 20}')",
+        f"if(dump_time is null, amount, '{'0' * 11}')",
+    ]
+    assert_expression_parses(first)
+    assert_expression_parses(macros.render("declared_position", made))
+    assert [macros.render("sortable_width", column("x", type_)) for type_ in ("int", "decimal(9,2)")] == [20, 11]
+    assert macros.render("declared_position_length", made) == macros.render("source_position_length", made) == 53
+    assert macros.render("declared_position_length", rows(sequence_by=["size"])) == 0
+    assert "length(position) = 53, cast(substring(position, 2, 19)" in macros.render("micros_of_reset", made)
+    assert macros.render("micros_of_reset", rows()) == "unix_micros(min(source_ts))"
+    # A file that the expression finds and whose time it does not read is not taken for changes.
+    assert macros.render("has_declared_position", made).startswith("(dump_time is not null or (snapshot is null and ")
+    assert "rejected._cdc_batch" in macros.render("resets_sql", "log", rows(), {"until": 1}, [], "")
+    assert "rejected._cdc_batch" not in macros.render("resets_sql", "log", made, {"until": 1}, [], "")
+    assert any("full_dumps" in name for name in macros.render("declared_order", made))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"full_dumps": "/full/"}, 'path is "/full/"; allowed: {path: <regular expression with one group>'),
+        ({"full_dumps": {"path": "/full/"}}, 'path is "/full/"; allowed: a regular expression with one group'),
+        ({"full_dumps": {**DUMPS, "every": 1}}, 'option is "every"; allowed: path, delay_seconds.'),
+        (
+            {"full_dumps": {**DUMPS, "delay_seconds": -1}},
+            "delay_seconds is -1; allowed: a number of seconds, such as 60.",
+        ),
+        ({"sequence_by": ["size"]}, 'sequence_by is "bigint"; allowed: timestamp, timestamp_ntz.'),
+        ({"sequence_by": ["changed_at", "note"]}, 'in meta.cdc.sequence_by is "string"; allowed: tinyint'),
+        ({"sequence_by": None}, 'feed is "row without sequence_by"; allowed: a feed of rows with sequence_by'),
+        ({"ignored_null_columns": ["note"]}, 'ignored NULLs of is ["note"]; allowed: none: a dump says what is NULL.'),
+    ],
+)
+def test_require_full_dumps(macros: Renderer, changes: dict[str, Any], said: str) -> None:
+    made = {**rows(sequence_by=["changed_at"]), "full_dumps": DUMPS, "ignored_null_columns": []}
+    assert macros.does("require_full_dumps", SUBJECT, made) == []
+    assert said in macros.refusal("require_full_dumps", SUBJECT, {**made, **changes})
+    if "full_dumps" not in changes:
+        assert said in macros.refusal("require_order_for_dumps", SUBJECT, {**made, **changes})
+
+
+def test_feed_with_full_dumps_has_complete_snapshots() -> None:
+    assert rows(sequence_by=["changed_at"], full_dumps=DUMPS)["snapshots"] == "complete"
+    assert rows(sequence_by=["changed_at"])["snapshots"] == "partial"
+    renderer = declared(sequence_by="changed_at", full_dumps=DUMPS)
+    renderer.which = "compile"
+    assert_parses(renderer.render("decode_rows", SOURCE))

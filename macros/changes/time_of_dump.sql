@@ -1,0 +1,84 @@
+{#
+    The moment of a full dump that lies among the files of a feed of rows, from its path; NULL for a file that is none. A dump is
+    taken as a snapshot of the whole table: its rows lie at one place in the order of `sequence_by`, that of its moment
+    less `delay_seconds`, and a row that lies below and that the dump does not have is gone. So a query-based feed, which sees
+    no deletes, has them at the next dump, in any order of arrival.
+    `meta.cdc.full_dumps` has the path as a regular expression whose one group says when, from the year to the second.
+#}
+{% macro time_of_dump(feed) %}
+    {{ return(adapter.dispatch("time_of_dump", "alluvium")(feed)) }}
+{% endmacro %}
+
+
+{#
+    A folder's name has a colon as %3A, which the path, an URI, has as %253A. Spark 4 raises where Spark 3.5 casts to NULL.
+#}
+{% macro default__time_of_dump(feed) -%}
+    {%- set path = alluvium.string_literal(feed.full_dumps.path) -%}
+    if(file_path rlike {{ path }}, try_cast(regexp_replace(
+            rpad(regexp_replace(regexp_extract(file_path, {{ path }}, 1), '%(25)*[0-9A-Fa-f]{2}|[^0-9]', ''), 14, '0'),
+            '^(.{4})(..)(..)(..)(..)(..).*$',
+            '$1-$2-$3 $4:$5:$6'
+        ) as timestamp_ntz), null)
+{%- endmacro %}
+
+
+{# One part of the position of a feed that has dumps: the first is the moment, the others are below any row's. #}
+{% macro position_in_dump(feed, column, of_row) -%}
+    {%- set is_first = column.name == feed.sequence_by[0] -%}
+    {%- set micros = "(" ~ alluvium.whole_number({"data_type": "timestamp_ntz"}, "dump_time") ~ " - " ~ feed.full_dumps.get("delay_seconds", 0) ~ " * 1000000)" -%}
+    {%- set of_dump = alluvium.sortable_number(micros, 19) if is_first else "'" ~ "0" * alluvium.sortable_width(column) ~ "'" -%}
+    if(dump_time is null, {{ of_row }}, {{ of_dump }})
+{%- endmacro %}
+
+
+{# Of the text that sortable_text gives. #}
+{% macro sortable_width(column) %}
+    {{ return(alluvium.decimal_precision(column.data_type) + 2 if column.data_type.startswith("decimal") else 20) }}
+{% endmacro %}
+
+
+{# The texts with their dots. #}
+{% macro declared_position_length(feed) %}
+    {%- set length = namespace(value=-1) -%}
+    {%- for name in feed.sequence_by if feed.full_dumps -%}
+        {%- set length.value = length.value + 1 + alluvium.sortable_width(alluvium.column_of(feed, name)) -%}
+    {%- endfor -%}
+    {{ return([length.value, 0] | max) }}
+{% endmacro %}
+
+
+{% macro require_full_dumps(subject, feed) %}
+    {%- set subject = subject ~ ": meta.cdc.full_dumps" -%}
+    {%- set dumps = feed.full_dumps -%}
+    {%- if dumps is not mapping or dumps.path is not string -%}
+        {% do alluvium.raise_invalid(subject, "path", dumps, "{path: <regular expression with one group>, delay_seconds: <number>}") %}
+    {%- endif -%}
+    {%- for option in dumps -%}
+        {% do alluvium.require_one_of(subject, "option", option, ["path", "delay_seconds"]) %}
+    {%- endfor -%}
+    {%- if modules.re.compile(dumps.path).groups != 1 -%}
+        {% do alluvium.raise_invalid(subject, "path", dumps.path, "a regular expression with one group, the time of the dump, such as `/full/([^/]+)/`") %}
+    {%- endif -%}
+    {%- set delay = dumps.get("delay_seconds", 0) -%}
+    {%- if delay is not integer or delay < 0 -%}
+        {% do alluvium.raise_invalid(subject, "delay_seconds", delay, "a number of seconds, such as 60") %}
+    {%- endif -%}
+    {%- do alluvium.require_order_for_dumps(subject, feed) -%}
+{% endmacro %}
+
+
+{# What says at which place among the rows a dump was taken. #}
+{% macro require_order_for_dumps(subject, feed) %}
+    {%- if feed.shape != "row" or not feed.sequence_by -%}
+        {% do alluvium.raise_invalid(subject, "feed", feed.shape ~ " without sequence_by", "a feed of rows with sequence_by; Debezium's snapshots say themselves what they are") %}
+    {%- endif -%}
+    {%- for name in feed.sequence_by -%}
+        {%- set type = alluvium.base_type(alluvium.column_of(feed, name).data_type) -%}
+        {%- set allowed = alluvium.sortable_types() | reject("equalto", "string") | list if loop.index0 else ["timestamp", "timestamp_ntz"] -%}
+        {% do alluvium.require_one_of(subject, "data_type of the column " ~ name ~ " in meta.cdc.sequence_by", type, allowed) %}
+    {%- endfor -%}
+    {%- if feed.ignored_null_columns -%}
+        {% do alluvium.raise_invalid(subject, "ignored NULLs of", feed.ignored_null_columns, "none: a dump says what is NULL") %}
+    {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,121 @@
+"""Feeds without deletes that have them from full dumps among their files."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from .events import Event, lines
+from .project import SILVER, Feed, Project
+
+pytestmark = pytest.mark.slow
+
+COLUMNS = {"id": "int", "note": "string", "updated_at": "timestamp_ntz"}
+DELAY = 30
+CDC = {
+    "connector": "table",
+    "shape": "row",
+    "sequence_by": "updated_at",
+    "full_dumps": {"path": "/full/([^/]+)/", "delay_seconds": DELAY},
+}
+
+
+def moment(second: int) -> dt.datetime:
+    return dt.datetime(2024, 5, 1, 12) + dt.timedelta(seconds=second)
+
+
+def row(key: int, second: int, note: str = "") -> Event:
+    return {"id": key, "note": note or f"{key} of {second}", "updated_at": moment(second).isoformat(sep=" ")}
+
+
+CHANGES = {
+    "changes/t+0+0.json": lines(row(1, 1), row(2, 2), row(3, 3), row(4, 10), row(7, 40)),
+    # 3 comes again under its old key; 6 is committed after the dump of second 120, though it is of less than that.
+    "changes/t+0+5.json": lines(row(3, 70), row(5, 80), row(6, 100)),
+    # Late, and below what dumps say.
+    "changes/t+0+8.json": lines(row(2, 15), row(8, 16), row(3, 65)),
+}
+DUMPS = {
+    # In two files; 3 is gone, the change that made 9 was never delivered, 7 is younger than the delay.
+    "full/2024-05-01T12%3A01%3A00/a.json": lines(row(1, 1), row(2, 15)),
+    "full/2024-05-01T12%3A01%3A00/b.json": lines(row(4, 10), row(9, 20), row(7, 40)),
+    "full/2024-05-01 12:02:00/a.json": lines(row(1, 1), row(3, 70), row(4, 10), row(9, 20), row(7, 40)),
+    # Nothing has changed in between but a delete.
+    "full/20240501120201/a.json": lines(row(3, 70), row(4, 10), row(9, 20), row(7, 40)),
+    # A line that nobody can read may be the row that is missing.
+    "full/2024-05-01-12-05/a.json": lines(row(4, 10)) + b'{"id": 3, "no\n',
+    # Not a time: no changes either.
+    "full/latest/a.json": lines(row(4, 11, "of no time")),
+}
+C, D = list(CHANGES), list(DUMPS)
+FILES = CHANGES | DUMPS
+ORDERS = {
+    "dumps": [[C[0]], [D[0], D[1]], [C[1]], [D[2]], [D[3]], [D[4], D[5]], [C[2]]],
+    "dumps_late": [[D[3], D[4]], [C[1], C[2]], [D[2], D[5]], [D[1]], [C[0]], [D[0]]],
+    "dumps_at_once": [list(FILES)],
+}
+FEEDS = [
+    Feed(
+        name,
+        COLUMNS,
+        [{path: FILES[path] for path in paths} for paths in order],
+        cdc=CDC,
+        models=("log", "state", "living", "quarantine", "history")
+        if name != "dumps_late"
+        else ("log", "state", "living", "history", "hard"),
+    )
+    for name, order in ORDERS.items()
+]
+LIVING = {3: 70, 4: 10, 6: 100, 7: 40, 9: 20}
+# Key -> when it was gone: the moment of the first dump without it, less the delay. 8 was never in a dump.
+GONE = {1: 121 - DELAY, 2: 120 - DELAY, 5: 120 - DELAY, 8: 60 - DELAY}
+VERSIONS = {
+    1: [(1, 121 - DELAY)],
+    2: [(2, 15), (15, 120 - DELAY)],
+    3: [(3, 60 - DELAY), (65, 70), (70, None)],
+    4: [(10, None)],
+    5: [(80, 120 - DELAY)],
+    6: [(100, None)],
+    7: [(40, None)],
+    8: [(16, 60 - DELAY)],
+    9: [(20, None)],
+}
+
+
+def second(text: str | None) -> int | None:
+    return (
+        None
+        if text is None
+        else int((dt.datetime.fromisoformat(text).replace(tzinfo=None) - moment(0)).total_seconds())
+    )
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_rows_that_a_full_dump_lacks_are_deleted_in_any_order_of_arrival(project: Project, name: str) -> None:
+    living = project.rows(f"{SILVER}.slv_pipe__{name}")
+    assert {found["id"]: found["note"] for found in living} == {key: f"{key} of {at}" for key, at in LIVING.items()}
+    state = project.rows(f"{SILVER}.slv_pipe__{name}_state")
+    assert {found["id"]: second(found["_deleted_at"]) for found in state if found["_is_deleted"]} == GONE
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_history_has_one_version_over_the_dumps_that_have_its_row(project: Project, name: str) -> None:
+    versions: dict[int, list[tuple[int | None, int | None]]] = {}
+    for found in sorted(project.rows(f"{SILVER}.slv_pipe__{name}_history"), key=lambda found: found["_cdc_position"]):
+        versions.setdefault(found["id"], []).append((second(found["_valid_from"]), second(found["_valid_to"])))
+    assert versions == VERSIONS
+
+
+def test_hard_deletes_leave_no_value(project: Project) -> None:
+    hard = project.rows(f"{SILVER}.slv_pipe__dumps_late_hard_state")
+    assert {found["id"] for found in hard if not found["_is_deleted"]} == set(LIVING)
+    assert all(found["note"] is None for found in hard if found["_is_deleted"])
+
+
+def test_dump_of_no_time_is_rejected(project: Project) -> None:
+    rejected = project.rows(f"{SILVER}.qrn_pipe__dumps")
+    assert {found["_cdc_file_path"].split("/")[-2]: found["_cdc_reject_reason"] for found in rejected} == {
+        "2024-05-01-12-05": "malformed_json",
+        "latest": "missing_position",
+    }
