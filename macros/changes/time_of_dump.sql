@@ -41,7 +41,7 @@
 {# The texts with their dots. #}
 {% macro declared_position_length(feed) %}
     {%- set length = namespace(value=-1) -%}
-    {%- for name in feed.sequence_by if feed.full_dumps -%}
+    {%- for name in feed.sequence_by or [] if feed.full_dumps -%}
         {%- set length.value = length.value + 1 + alluvium.sortable_width(alluvium.column_of(feed, name)) -%}
     {%- endfor -%}
     {{ return([length.value, 0] | max) }}

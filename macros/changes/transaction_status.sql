@@ -49,7 +49,7 @@
     {%- set subject = "transaction_status: source " ~ feed.name -%}
     {%- if not feed.data_collection -%}
         {% do alluvium.raise_invalid(subject, "meta.cdc.data_collection", feed.data_collection, "the table's name in Debezium's END markers, such as public.orders") %}
-    {%- elif alluvium.source_position_length(feed) == 0 -%}
+    {%- elif alluvium.has_declared_order(feed) -%}
         {% do alluvium.raise_invalid(subject, "meta.cdc.order_by", feed.order_by, "the connector's own position: another does not order the transactions of several tables") %}
     {%- endif -%}
     {%- if feed.connector == "postgresql" and feed.shape == "flattened" and alluvium.is_run() -%}
