@@ -63,7 +63,11 @@ operations as (
             else 'u'
         end as op,
         if(record_kind = 'change' and said.is_truncate, 'truncate', record_kind) as kind,
+        {%- if feed.full_dumps %}
+        if(dump_time is null, {{ alluvium.time_of_sequence(feed) }}, timestamp_micros({{ alluvium.micros_of_dump(feed) }})) as source_ts
+        {%- else %}
         {{ alluvium.time_of_sequence(feed) }} as source_ts
+        {%- endif %}
     from conditions
 )
 {%- endmacro %}

@@ -2,7 +2,8 @@
     The moment of a full dump that lies among the files of a feed of rows, from its path; NULL for a file that is none. A dump is
     taken as a snapshot of the whole table: its rows lie at one place in the order of `sequence_by`, that of its moment
     less `delay_seconds`, and a row that lies below and that the dump does not have is gone. So a query-based feed, which sees
-    no deletes, has them at the next dump, in any order of arrival.
+    no deletes, has them at the next dump, in any order of arrival. Their time is that place, too: with their own ones the versions of
+    a history, which follow the positions, could end before they begin.
     `meta.cdc.full_dumps` has the path as a regular expression whose one group says when, from the year to the second.
 #}
 {% macro time_of_dump(feed) %}
@@ -11,25 +12,36 @@
 
 
 {#
-    A folder's name has a colon as %3A, which the path, an URI, has as %253A. Spark 4 raises where Spark 3.5 casts to NULL.
+    A folder's name has a colon as %3A, which the path, an URI, has as %253A. What does not look like a time from its beginning to
+    its end is none: seconds since 1970, a year of two digits, a month of one, an offset.
 #}
 {% macro default__time_of_dump(feed) -%}
     {%- set path = alluvium.string_literal(feed.full_dumps.path) -%}
-    if(file_path rlike {{ path }}, try_cast(regexp_replace(
-            rpad(regexp_replace(regexp_extract(file_path, {{ path }}, 1), '%(25)*[0-9A-Fa-f]{2}|[^0-9]', ''), 14, '0'),
-            '^(.{4})(..)(..)(..)(..)(..).*$',
-            '$1-$2-$3 $4:$5:$6'
-        ) as timestamp_ntz), null)
+    {%- set text = "regexp_replace(regexp_extract(file_path, " ~ path ~ ", 1), '%(25)*[0-9A-Fa-f]{2}', ':')" -%}
+    if(
+            {{ text }} rlike '^(19|20|21)[0-9]{2}[-_.]?[0-9]{2}[-_.]?[0-9]{2}([-_.:T ]?[0-9]{2}([-_.:]?[0-9]{2}([-_.:]?[0-9]{2}([.][0-9]+)?)?)?)?Z?$',
+            try_cast(regexp_replace(
+                rpad(regexp_replace({{ text }}, '[^0-9]', ''), 14, '0'),
+                '^(.{4})(..)(..)(..)(..)(..)$',
+                '$1-$2-$3 $4:$5:$6'
+            ) as timestamp_ntz),
+            null
+        )
 {%- endmacro %}
 
 
 {# One part of the position of a feed that has dumps: the first is the moment, the others are below any row's. #}
 {% macro position_in_dump(feed, column, of_row) -%}
     {%- set is_first = column.name == feed.sequence_by[0] -%}
-    {%- set micros = "(" ~ alluvium.whole_number({"data_type": "timestamp_ntz"}, "dump_time") ~ " - " ~ feed.full_dumps.get("delay_seconds", 0) ~ " * 1000000)" -%}
-    {%- set of_dump = alluvium.sortable_number(micros, 19) if is_first else "'" ~ "0" * alluvium.sortable_width(column) ~ "'" -%}
+    {%- set of_dump = alluvium.sortable_number(alluvium.micros_of_dump(feed), 19) if is_first else "'" ~ "0" * alluvium.sortable_width(column) ~ "'" -%}
     if(dump_time is null, {{ of_row }}, {{ of_dump }})
 {%- endmacro %}
+
+
+{# Where a dump lies in time: what was changed later may not have been committed when it was taken. #}
+{% macro micros_of_dump(feed) %}
+    {{ return("(" ~ alluvium.whole_number({"data_type": "timestamp_ntz"}, "dump_time") ~ " - " ~ feed.full_dumps.delay_seconds ~ " * 1000000)") }}
+{% endmacro %}
 
 
 {# Of the text that sortable_text gives. #}
@@ -57,12 +69,11 @@
     {%- for option in dumps -%}
         {% do alluvium.require_one_of(subject, "option", option, ["path", "delay_seconds"]) %}
     {%- endfor -%}
-    {%- if modules.re.compile(dumps.path).groups != 1 -%}
-        {% do alluvium.raise_invalid(subject, "path", dumps.path, "a regular expression with one group, the time of the dump, such as `/full/([^/]+)/`") %}
+    {%- if modules.re.compile(dumps.path).groups != 1 or "(?P" in dumps.path -%}
+        {% do alluvium.raise_invalid(subject, "path", dumps.path, "a regular expression with one group (without a name), the time of the dump, such as `/full/([^/]+)/`") %}
     {%- endif -%}
-    {%- set delay = dumps.get("delay_seconds", 0) -%}
-    {%- if delay is not integer or delay < 0 -%}
-        {% do alluvium.raise_invalid(subject, "delay_seconds", delay, "a number of seconds, such as 60") %}
+    {%- if dumps.get("delay_seconds") is not integer or dumps.delay_seconds < 0 -%}
+        {% do alluvium.raise_invalid(subject, "delay_seconds", dumps.get("delay_seconds"), "how many seconds a transaction of the source may be open, such as 60") %}
     {%- endif -%}
     {%- do alluvium.require_order_for_dumps(subject, feed) -%}
 {% endmacro %}

@@ -19,6 +19,6 @@ select
     count(*) as row_count
 from {{ change_log }}
 where _cdc_kind = 'change'
-group by {{ (alluvium.column_list(feed.key) + [alluvium.position_of_event(feed)]) | join(", ") }}
+group by {{ (alluvium.column_list(feed.key) + [alluvium.position_of_event(feed)] + (["_cdc_op = 'r'"] if feed.full_dumps else [])) | join(", ") }}
 having count(distinct struct(_cdc_op, _cdc_unavailable_columns, {{ alluvium.image_of_event(feed) }})) > 1
 {%- endmacro %}

@@ -11,6 +11,7 @@
     {%- set resets = [] -%}
     {%- if snapshotted_with or batches.after != batches.until -%}
         {%- set news = alluvium.query_rows(alluvium.new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
+        {%- do alluvium.refuse_broken_dump(change_log, feed, batches, known) if feed.full_dumps and known -%}
         {%- if news.has_whole_deletes -%}
             {%- do exceptions.warn(
                 feed.name ~ ": deletes show more of their rows than a key. Is its REPLICA IDENTITY FULL? Then say `replica_identity: full` in meta.cdc, "
@@ -19,7 +20,7 @@
         {%- endif -%}
         {#- The row that kept a snapshot from deleting may have been mended: the end of that snapshot is in an older batch. -#}
         {%- set newest = [known, news.newest_reset or "", news.newest_snapshot or ""] | max -%}
-        {%- set lowest = [news.oldest_change or newest, news.oldest_reset or newest] | min -%}
+        {%- set lowest = [news.oldest_change or newest, news.oldest_reset or newest, news.oldest_snapshot or newest] | min -%}
         {#- Also where nothing lies below it yet: what comes late may. -#}
         {%- if newest > lowest or newest > known -%}
             {#- A contested key's past may reach back behind the oldest change. -#}
@@ -33,6 +34,31 @@
     {%- endif -%}
     {{ return(resets) }}
 {% endmacro %}
+
+
+{# Rows that it lacks are deleted already, and one of them may be in the line that nobody can read. #}
+{% macro refuse_broken_dump(change_log, feed, batches, known) %}
+    {%- set broken = alluvium.query_rows(alluvium.broken_dumps_sql(change_log, feed, batches, known)) -%}
+    {%- if broken and broken[0].file_path -%}
+        {% do alluvium.raise_invalid(
+            "current_state: source " ~ feed.name,
+            "full dump", broken[0].file_path,
+            "files without rejected lines, once " ~ this ~ " has applied a dump of that time or a later one; mend it, or have this one delete nothing by `dbt build --full-refresh --select " ~ this.identifier ~ "+`"
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro broken_dumps_sql(change_log, feed, batches, known) -%}
+select min(_cdc_file_path) as file_path
+from {{ change_log }}
+where
+    _cdc_kind = 'rejected'
+    and _cdc_snapshot is not null
+    and {{ alluvium.snapshot_start(feed) }} <= '{{ known }}'
+    and _cdc_batch > {{ batches.after }}
+    and _cdc_batch <= {{ batches.until }}
+{%- endmacro %}
 
 
 {# The newest reset that this model knows of in this run, with what its new batches bring. #}
@@ -78,6 +104,7 @@ select
     min(if(is_own and not is_reset, position, null)) as oldest_change,
     min(if(is_own and is_reset, position, null)) as oldest_reset,
     max(if(is_reset, position, null)) as newest_reset,
+    min(snapshot) as oldest_snapshot,
     max(snapshot) as newest_snapshot
     {%- if alluvium.has_undeclared_identity(feed) %},
     {#- Key-only images are all alike: NULL, or the defaults of the columns. #}
@@ -131,17 +158,18 @@ from (
 {% macro resets_sql(change_log, feed, batches, snapshotted_with, above) -%}
 select
     position,
-    {{ alluvium.micros_of_reset(feed) }} as micros
+    unix_micros(min(source_ts)) as micros
 from (
     select
         {{ alluvium.reset_position(feed) }} as position,
-        _cdc_source_ts as source_ts,
+        min(_cdc_source_ts) as source_ts,
         _cdc_batch as batch
     from {{ change_log }}
     where
         {{ alluvium.is_reset(feed) }}
         and _cdc_position >= '{{ above }}'
         and _cdc_batch <= {{ batches.until }}
+    group by {{ alluvium.reset_position(feed) }}, _cdc_batch
     {%- for other in snapshotted_with %}
     union all
     select
@@ -159,6 +187,9 @@ where not exists (
     from {{ change_log }} as rejected
     where
         rejected._cdc_kind = 'rejected'
+        {%- if feed.full_dumps %}
+        and rejected._cdc_snapshot is not null
+        {%- endif %}
         and (
             (rejected._cdc_position >= '{{ above }}' and startswith(rejected._cdc_position, resets.position))
             {%- if not feed.full_dumps %}
@@ -168,16 +199,6 @@ where not exists (
 )
 group by position
 order by position
-{%- endmacro %}
-
-
-{# The rows of a full dump have their own times; the place that they share is a time. #}
-{% macro micros_of_reset(feed) -%}
-    {%- if feed.full_dumps -%}
-        if(length(position) = {{ alluvium.source_position_length(feed) }}, cast(substring(position, 2, 19) as bigint), unix_micros(min(source_ts)))
-    {%- else -%}
-        unix_micros(min(source_ts))
-    {%- endif -%}
 {%- endmacro %}
 
 

@@ -80,12 +80,11 @@
 {% macro columns_of_moves(feed) %}
     {%- set old_key = [] -%}
     {%- for name in feed.key -%}
-        {%- do old_key.append(alluvium.quoted_identifier(name) ~ ": " ~ alluvium.column_of(feed, name).data_type) -%}
+        {%- do old_key.append("_cdc_old_key_" ~ loop.index ~ " " ~ alluvium.column_of(feed, name).data_type) -%}
     {%- endfor -%}
-    {{ return(alluvium.columns_with_types(feed, feed.key) + [
+    {{ return(alluvium.columns_with_types(feed, feed.key) + old_key + [
         "_cdc_created_position string",
         "_cdc_wanted_columns array<string>",
-        "_cdc_old_key struct<" ~ old_key | join(", ") ~ ">",
         "_cdc_step int",
     ]) }}
 {% endmacro %}
@@ -154,11 +153,13 @@ where
 {# No row where the other half of the move is not there yet. #}
 {% macro moves_sql(feed, moved, oldest, step) -%}
 {%- set length = alluvium.source_position_length(feed) -%}
-select
+select distinct
     {{ alluvium.column_list(feed.key, "moved.") | join(", ") }},
+    {%- for name in feed.key %}
+    deleted.{{ alluvium.quoted_identifier(name) }} as _cdc_old_key_{{ loop.index }},
+    {%- endfor %}
     moved._cdc_created_position,
     moved._cdc_moved_columns as _cdc_wanted_columns,
-    struct({{ alluvium.column_list(feed.key, "deleted.") | join(", ") }}) as _cdc_old_key,
     {{ step }} as _cdc_step
 from {{ moved }} as moved
 inner join {{ alluvium.change_log_of_model() }} as deleted on left(moved._cdc_created_position, {{ length }}) = left(deleted._cdc_position, {{ length }})
@@ -182,11 +183,10 @@ found as (
         state._cdc_moved_columns,
         if(state._cdc_moved_columns is null, state._cdc_unresolved_columns, array_union(state._cdc_moved_columns, coalesce(state._cdc_unresolved_columns, array()))) as _cdc_unresolved_columns,
         moves._cdc_wanted_columns
-    from {{ moves }} as moves
+    from {{ alluvium.moves_of_step(feed, moves, step) | indent(4) }} as moves
     inner join {{ this }} as state on {{ alluvium.same_key(feed, "moves._cdc_old_key", "state") }}
     where
-        moves._cdc_step = {{ step }}
-        and state._cdc_op = 'd'
+        state._cdc_op = 'd'
         and state._cdc_image_position is not null
         and left(state._cdc_position, {{ length }}) = left(moves._cdc_created_position, {{ length }})
         -- The row may have been another one, whose create is not there.
@@ -249,12 +249,27 @@ found as (
 {%- endmacro %}
 
 
+{# With the old key as one column. As one in the table, Spark 3.5.7 would refuse a name with a colon in it. #}
+{% macro moves_of_step(feed, moves, step) -%}
+{%- set old_key = [] -%}
+{%- for name in feed.key -%}
+    {%- do old_key.append("_cdc_old_key_" ~ loop.index ~ " as " ~ alluvium.quoted_identifier(name)) -%}
+{%- endfor -%}
+(
+    select
+        *,
+        struct({{ old_key | join(", ") }}) as _cdc_old_key
+    from {{ moves }}
+    where _cdc_step = {{ step }}
+)
+{%- endmacro %}
+
+
 {% macro moves_without_values(feed, moves, found, step) -%}
 (
     select moves.*
-    from {{ moves }} as moves
+    from {{ alluvium.moves_of_step(feed, moves, step) | indent(4) }} as moves
     left anti join {{ found }} as found on {{ alluvium.same_key(feed, "moves", "found") }} and found._cdc_step = {{ step }}
-    where moves._cdc_step = {{ step }}
 )
 {%- endmacro %}
 

@@ -30,10 +30,11 @@
         {%- set track_history_column_list, track_history_except_column_list = feed.track_history_column_list, feed.track_history_except_column_list -%}
     {%- endif -%}
     {%- set tracked = alluvium.tracked_columns(subject, feed, track_history_column_list, track_history_except_column_list) -%}
-    {%- set options = [feed.key, track_history_column_list, track_history_except_column_list, collapse_unchanged] -%}
+    {%- set order = alluvium.declared_order(feed) -%}
+    {%- set options = [feed.key, track_history_column_list, track_history_except_column_list, collapse_unchanged] + ([order] if order else []) -%}
     {#- Versions that were made in another way would stay until their key has an event. -#}
     {%- do alluvium.require_same_options(
-        subject, "the key with track_history_column_list, track_history_except_column_list and collapse_unchanged", options, options
+        subject, "the key" ~ (" and the order" if order else "") ~ " with track_history_column_list, track_history_except_column_list and collapse_unchanged", options, options
     ) -%}
     {%- set batches = alluvium.pending_batches(change_log) -%}
     {%- set resets = alluvium.resets_of_history(change_log, feed, batches, snapshotted_with) if batches else [] -%}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 import pytest
 
@@ -12,6 +13,8 @@ from .project import SILVER, Feed, Project
 pytestmark = pytest.mark.slow
 
 COLUMNS = {"id": "int", "note": "string", "updated_at": "timestamp_ntz"}
+# Points in time; the paths of the dumps are in UTC then.
+IN_KOLKATA = {**COLUMNS, "updated_at": "timestamp"}
 DELAY = 30
 CDC = {
     "connector": "table",
@@ -27,6 +30,14 @@ def moment(second: int) -> dt.datetime:
 
 def row(key: int, second: int, note: str = "") -> Event:
     return {"id": key, "note": note or f"{key} of {second}", "updated_at": moment(second).isoformat(sep=" ")}
+
+
+def in_kolkata(content: bytes) -> bytes:
+    """The same with an offset."""
+    shift = dt.timedelta(hours=5, minutes=30)
+    for at in {int(number) for number in re.findall(rb"of (\d+)", content)} | {11}:
+        content = content.replace(str(moment(at)).encode(), f"{moment(at) + shift}+05:30".encode())
+    return content
 
 
 CHANGES = {
@@ -58,8 +69,11 @@ ORDERS = {
 FEEDS = [
     Feed(
         name,
-        COLUMNS,
-        [{path: FILES[path] for path in paths} for paths in order],
+        IN_KOLKATA if name == "dumps_at_once" else COLUMNS,
+        [
+            {path: in_kolkata(FILES[path]) if name == "dumps_at_once" else FILES[path] for path in paths}
+            for paths in order
+        ],
         cdc=CDC,
         models=("log", "state", "living", "quarantine", "history")
         if name != "dumps_late"
@@ -77,9 +91,10 @@ VERSIONS = {
     4: [(10, None)],
     5: [(80, 120 - DELAY)],
     6: [(100, None)],
-    7: [(40, None)],
+    # Changed within the delay of the first dump, which has it: shown from there.
+    7: [(60 - DELAY, None)],
     8: [(16, 60 - DELAY)],
-    9: [(20, None)],
+    9: [(60 - DELAY, None)],
 }
 
 

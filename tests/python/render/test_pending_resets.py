@@ -56,8 +56,10 @@ def listed_from(renderer: Renderer) -> str | None:
         ("40", True, {"oldest_change": "50", "oldest_reset": "20", "newest_reset": "20"}, "20"),
         (None, True, {"oldest_reset": "20", "newest_reset": "20"}, "20"),
         # A row of a snapshot whose end has come before; of one that the table knows there is nothing to ask.
-        ("10", True, {"oldest_change": "20.5", "newest_snapshot": "20"}, "10"),
-        ("20", True, {"oldest_change": "20.5", "newest_snapshot": "20"}, None),
+        ("10", True, {"oldest_change": "20.5", "oldest_snapshot": "20", "newest_snapshot": "20"}, "10"),
+        ("20", True, {"oldest_change": "20.5", "oldest_snapshot": "20", "newest_snapshot": "20"}, None),
+        # Its end may lie below the first of its rows that came.
+        ("30", True, {"oldest_change": "20.5", "oldest_snapshot": "20", "newest_snapshot": "20"}, "20"),
     ],
 )
 def test_pending_resets(known: str | None, incremental: bool, news: dict[str, str], listed: str | None) -> None:

@@ -284,7 +284,10 @@ def test_columns_of_moves(macros: Renderer) -> None:
     assert macros.render("columns_with_types", composite, ["step"]) == ["`step` string"]
     moves = macros.render("columns_of_moves", composite)
     assert moves[:2] == ["`a``b` int", "`k` decimal(12,2)"]
-    assert "_cdc_old_key struct<`a``b`: int, `k`: decimal(12,2)>" in moves
+    assert moves[2:4] == ["_cdc_old_key_1 int", "_cdc_old_key_2 decimal(12,2)"]
+    step = macros.render("moves_of_step", composite, "moves", 3)
+    assert "struct(_cdc_old_key_1 as `a``b`, _cdc_old_key_2 as `k`) as _cdc_old_key" in step
+    assert_parses("select * from " + step)
     # A table of the source may have columns of any names but those of the project.
     assert all(name.startswith("_cdc_") for name in moves[2:])
     values = macros.render("columns_of_moved_values", composite)

@@ -412,6 +412,19 @@ def test_time_of_dump(macros: Renderer) -> None:
     assert sql == macros.render("default__time_of_dump", made)
     assert_expression_parses(sql)
     assert "'/full/([^/]+)/'" in sql
+    # The hours of a day, with or without what separates them; nothing that only begins like a time.
+    pattern = re.compile(sql.split(" rlike '")[1].split("'")[0])
+    for text in ("2026-11-22", "20261122", "2026-11-22T03:00", "2026-11-22 03-00-05Z", "20261122T030005.123"):
+        assert pattern.search(text), text
+    for text in (
+        "2026-11-2",
+        "2026-1-2T10:00",
+        "260501120000",
+        "1795123100",
+        "2026-11-22T10:00+02:00",
+        "2026-11-22T1:00",
+    ):
+        assert not pattern.search(text), text
     for name in ("recognise_row", "operations_of_rows"):
         assert "dump_time" in macros.render(name, made)
         assert "dump_time" not in macros.render(name, rows(sequence_by=["changed_at"]))
@@ -436,8 +449,9 @@ def test_rows_of_a_dump_lie_at_its_moment(macros: Renderer) -> None:
     assert [macros.render("sortable_width", column("x", type_)) for type_ in ("int", "decimal(9,2)")] == [20, 11]
     assert macros.render("declared_position_length", made) == macros.render("source_position_length", made) == 53
     assert macros.render("declared_position_length", rows(sequence_by=["size"])) == 0
-    assert "length(position) = 53, cast(substring(position, 2, 19)" in macros.render("micros_of_reset", made)
-    assert macros.render("micros_of_reset", rows()) == "unix_micros(min(source_ts))"
+    assert "timestamp_micros(" + macros.render("micros_of_dump", made) in macros.sql("operations_of_rows", made)
+    assert "_cdc_op = 'r'" in macros.sql("default__tied_rows", "log", made)
+    assert "_cdc_op = 'r'" not in macros.sql("default__tied_rows", "log", rows())
     # A file that the expression finds and whose time it does not read is not taken for changes.
     assert macros.render("has_declared_position", made).startswith("(dump_time is not null or (snapshot is null and ")
     assert "rejected._cdc_batch" in macros.render("resets_sql", "log", rows(), {"until": 1}, [], "")
@@ -453,8 +467,13 @@ def test_rows_of_a_dump_lie_at_its_moment(macros: Renderer) -> None:
         ({"full_dumps": {**DUMPS, "every": 1}}, 'option is "every"; allowed: path, delay_seconds.'),
         (
             {"full_dumps": {**DUMPS, "delay_seconds": -1}},
-            "delay_seconds is -1; allowed: a number of seconds, such as 60.",
+            "delay_seconds is -1; allowed: how many seconds a transaction",
         ),
+        (
+            {"full_dumps": {"path": "/full/([^/]+)/"}},
+            "delay_seconds is not given; allowed: how many seconds a transaction",
+        ),
+        ({"full_dumps": {**DUMPS, "path": "/full/(?P<at>[^/]+)/"}}, "with one group (without a name)"),
         ({"sequence_by": ["size"]}, 'sequence_by is "bigint"; allowed: timestamp, timestamp_ntz.'),
         ({"sequence_by": ["changed_at", "note"]}, 'in meta.cdc.sequence_by is "string"; allowed: tinyint'),
         ({"sequence_by": None}, 'feed is "row without sequence_by"; allowed: a feed of rows with sequence_by'),
@@ -475,3 +494,16 @@ def test_feed_with_full_dumps_has_complete_snapshots() -> None:
     renderer = declared(sequence_by="changed_at", full_dumps=DUMPS)
     renderer.which = "compile"
     assert_parses(renderer.render("decode_rows", SOURCE))
+
+
+def test_broken_dump_is_refused_where_its_rows_are_deleted_already(macros: Renderer) -> None:
+    made = rows(sequence_by=["changed_at"], full_dumps=DUMPS)
+    sql = macros.sql("broken_dumps_sql", "log", made, {"after": 1, "until": 2}, "1000")
+    assert "left(_cdc_position, 20) <= '1000'" in sql
+    assert_parses(sql)
+    asked = declared()
+    asked.answers = {"min(_cdc_file_path)": [{"file_path": "/full/a.json"}]}
+    with pytest.raises(CompilationError, match=r'full dump is "/full/a.json"; allowed: files without rejected lines'):
+        asked.render("refuse_broken_dump", "log", made, {"after": 1, "until": 2}, "1000")
+    asked.answers = {"min(_cdc_file_path)": [{"file_path": None}]}
+    assert len(asked.does("refuse_broken_dump", "log", made, {"after": 1, "until": 2}, "1000")) == 1
