@@ -54,14 +54,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def all_cases(config: pytest.Config) -> list[Case]:
-    """Every table of every layout of every corpus at every checkpoint."""
-    return [
+    """Every table of every layout of every corpus at every checkpoint, in the order in which they are built.
+
+    So a run that is stopped has compared what it had built.
+    """
+    cases = [
         Case(corpus, layout, table, checkpoint)
         for corpus in corpora(config)
         for layout in corpus.layouts
         for table in tables_of(corpus, layout)
         for checkpoint in corpus.checkpoints
     ]
+    return sorted(cases, key=lambda case: case.round)
 
 
 def is_rebuilt(case: Case) -> bool:
