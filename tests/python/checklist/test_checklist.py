@@ -57,5 +57,9 @@ def test_fixture(project: Project, fixture: Fixture, tmp_path: Path) -> None:
         assert [": ".join(filter(None, reason)) for reason in reasons] == expected.rejected
     if expected.versions is not None:
         assert_rows(project.history(name), expected.versions, fixture)
+    if fixture.feed.cdc.get("shape") == "flattened":
+        is_lossy = bool(expected.kinds.get("tombstone")) and not expected.deleted
+        log = fixture.feed.nodes["log"]
+        assert any(f"{log}: 1 tombstones and no delete" in ran.printed for ran in project.outcomes) is is_lossy
     if expected.source is not None:
         assert reconciled(project, fixture, tmp_path) == expected.differences

@@ -406,7 +406,9 @@ def test_record_applied_files() -> None:
         "set alluvium.new_files.": [{"value": "2"}],
         "select max(batch)": [{"batch": 4}],
         "insert into": [],
-        "sum(rejected_count)": [{"batch": 5, "rejected_count": 0, "line_count": 9, "absent_count": 0}],
+        "sum(rejected_count)": [
+            {"batch": 5, "rejected_count": 0, "line_count": 9, "control_count": 0, "absent_count": 0}
+        ],
         "set alluvium.files_read_again.": [{"value": "0"}],
         "'gap' as finding": [],
     }
@@ -441,3 +443,25 @@ def test_announce_rejected_lines(macros: Renderer) -> None:
     (warning,) = macros.warnings
     assert warning.startswith("stg_shop__orders: 3 of 9 new lines rejected, `select ")
     assert_parses(warning.split("`")[1])
+
+
+@pytest.mark.parametrize(
+    ("shape", "counted", "found", "warned"),
+    [
+        ("flattened", 3, {"tombstones": 2, "deletes": 0}, True),
+        ("flattened", 3, {"tombstones": 2, "deletes": 1}, False),
+        ("flattened", 3, {"tombstones": 0, "deletes": 0}, False),
+        ("flattened", 0, None, False),
+        ("envelope", 3, None, False),
+    ],
+)
+def test_tombstones_without_deletes_are_warned_of(
+    shape: str, counted: int, found: dict[str, int] | None, warned: bool
+) -> None:
+    macros = shop(cdc={"shape": shape})
+    macros.answers = {"as tombstones": [found]} if found else {}
+    macros.does("announce_lost_deletes", LOG, {"batch": 5, "control_count": counted})
+    assert bool(macros.warnings) is warned
+    if warned:
+        assert "2 tombstones and no delete" in macros.warnings[0]
+        assert_parses(macros.sql("tombstones_and_deletes_sql", LOG, 5))
