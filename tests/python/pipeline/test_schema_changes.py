@@ -7,6 +7,8 @@ import pytest
 from .events import Event, lines, postgresql
 from .project import Feed, Project, Row
 
+pytestmark = pytest.mark.slow
+
 BEFORE = {"id": "int", "quantity": "int", "gone": "string"}
 AFTER = {"id": "int", "quantity": "bigint", "gone": "string", "channel": "string"}
 
@@ -49,7 +51,6 @@ FEEDS = [
         [FIRST, THEN],
         models=("log", "state", "history"),
         before={1: lambda project: project.redeclare("kept", AFTER | {"quantity": "int"}, except_column_list=["gone"])},
-        slow=True,
     ),
     Feed(
         "mended",
@@ -63,7 +64,6 @@ FEEDS = [
         models=("log", "state", "history"),
         before={2: lambda project: project.redeclare("mended", BEFORE | {"quantity": "bigint"})},
         on_schema_change="sync_all_columns",
-        slow=True,
     ),
 ]
 
@@ -115,7 +115,7 @@ def test_columns_of_the_table_are_the_declared_ones_and_values_are_exact(project
     assert "gone" not in project.log("evolved")[0]
 
 
-@pytest.mark.parametrize("feed", ["evolved", pytest.param("kept", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("feed", ["evolved", "kept"])
 def test_newest_batch_is_known_without_a_scan_afterwards(project: Project, feed: str) -> None:
     newest = project.spark.sql(f"select max(_cdc_batch) from pipe_silver.stg_pipe__{feed}")
     assert "LocalRelation" in newest._jdf.queryExecution().optimizedPlan().toString()
@@ -134,7 +134,6 @@ def test_drift_is_reported_and_a_new_name_is_proposed(project: Project) -> None:
     assert f"{said}channel. Dropped, renamed or misspelt?" in third
 
 
-@pytest.mark.slow
 def test_column_that_is_no_longer_declared_keeps_its_last_values(project: Project) -> None:
     assert by_id(project.state("kept"), "quantity", "channel", "gone") == {
         1: (1, "shop", "x"),
@@ -143,13 +142,11 @@ def test_column_that_is_no_longer_declared_keeps_its_last_values(project: Projec
     }
 
 
-@pytest.mark.slow
 def test_misfit_is_reported_with_the_type_that_was_declared(project: Project) -> None:
     (found,) = drift(project, "kept").items()
     assert (found[0], found[1]["declared_as"]) == (("misfit", "quantity"), "int")
 
 
-@pytest.mark.slow
 def test_snapshot_deletes_once_its_rejected_row_is_mended(project: Project) -> None:
     assert by_id(project.state("mended", 1), "quantity", "_is_deleted") == {1: (1, False), 2: (1, False), 3: (1, False)}
     assert by_id(project.state("mended", 2), "quantity", "_is_deleted") == {
@@ -161,7 +158,6 @@ def test_snapshot_deletes_once_its_rejected_row_is_mended(project: Project) -> N
     assert sorted(current) == [1, 3]
 
 
-@pytest.mark.slow
 def test_history_goes_on_over_the_change(project: Project) -> None:
     versions = [
         (row["quantity"], row["channel"], row["_is_current"]) for row in project.history("kept") if row["id"] == 2
@@ -169,7 +165,6 @@ def test_history_goes_on_over_the_change(project: Project) -> None:
     assert versions == [(2, None, False), (2, "web", True)]
 
 
-@pytest.mark.slow
 def test_rows_are_those_of_a_full_refresh(project: Project) -> None:
     before = by_id(project.state("evolved"), "quantity", "channel")
     feed = project.feeds["evolved"]
