@@ -46,7 +46,7 @@ CONFLUENT: dict[str, tuple[dict[str, bytes], dict[str, bytes]]] = {
         {"+0+0": created("tombstone_written", 0) + deleted("tombstone_written", 0) + b"null\n"},
         {"+0+4": created("tombstone_written", 4)},
     ),
-    # An older change than the table has; of events that come again it is the file's name that says which delivery holds.
+    # An older change than the table has. Of events that come again the file's name says which delivery holds.
     "lost": (
         {"+0+0": created("lost", 0, 1)},
         {"+0+5": created("lost", 5) + lines(event("u", "lost", 0, "older", lsn=50))},
