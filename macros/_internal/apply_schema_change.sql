@@ -14,8 +14,8 @@
     {%- do alluvium.refuse_schema_change(subject, policy, change, feed) -%}
     {%- for column in feed.columns if column.name in change.added and "default" in column.cdc -%}
         {%- do exceptions.warn(
-            subject ~ ": the new column " ~ column.name ~ " has a default, and rows that are here already have NULL in it until `dbt build --full-refresh --select "
-            ~ this.identifier ~ "+`"
+            subject ~ ": the new column " ~ column.name ~ " has a default, and rows that are here already have NULL in it until "
+            ~ alluvium.rebuild_command(this)
         ) -%}
     {%- endfor -%}
     {%- set rewritten = change.removed + change.retyped.keys() | list if policy == "sync_all_columns" else [] -%}
@@ -49,7 +49,7 @@
 
 {# Nothing is rounded, cut or forgotten without being asked for. #}
 {% macro refuse_schema_change(subject, policy, change, feed) %}
-    {%- set rebuild = "`dbt build --full-refresh --select " ~ this.identifier ~ "+`" -%}
+    {%- set rebuild = alluvium.rebuild_command(this) -%}
     {%- for name, types in change.retyped.items() -%}
         {%- if name in (feed.sequence_by or []) -%}
             {#- Positions of two widths would be compared as texts. -#}

@@ -19,7 +19,7 @@
             "model " ~ table.identifier,
             "type of column " ~ column.name,
             types[column.name],
-            column.dtype ~ ", as the table has it; another one needs `dbt build --full-refresh --select " ~ table.identifier ~ "+`",
+            column.dtype ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(table),
         ) %}
     {%- endfor -%}
 {% endmacro %}

@@ -50,8 +50,14 @@
     {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
         {% do alluvium.raise_invalid(
             subject, argument, given,
-            allowed or "those that " ~ this ~ " was built with; others need `dbt build --full-refresh --select " ~ this.identifier ~ "+`",
+            allowed or "those that " ~ this ~ " was built with; others need " ~ alluvium.rebuild_command(this),
         ) %}
     {%- endif -%}
     {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
+{% endmacro %}
+
+
+{# The command that builds a table anew, with all that reads it. #}
+{% macro rebuild_command(table) %}
+    {{ return("`dbt build --full-refresh --select " ~ table.identifier ~ "+`") }}
 {% endmacro %}

@@ -63,14 +63,20 @@ operations as (
             else 'u'
         end as op,
         if(record_kind = 'change' and said.is_truncate, 'truncate', record_kind) as kind,
-        {%- if feed.full_dumps %}
-        if(dump_time is null, {{ alluvium.time_of_sequence(feed) }}, timestamp_micros({{ alluvium.micros_of_dump(feed) }})) as source_ts
-        {%- else %}
-        {{ alluvium.time_of_sequence(feed) }} as source_ts
-        {%- endif %}
+        {{ alluvium.time_of_row(feed) }} as source_ts
     from conditions
 )
 {%- endmacro %}
+
+
+{# When a row was written: as the columns that order the rows have it; of a row of a full dump, when that was begun. #}
+{% macro time_of_row(feed) %}
+    {%- set by_sequence = alluvium.time_of_sequence(feed) -%}
+    {%- if not feed.full_dumps -%}
+        {{ return(by_sequence) }}
+    {%- endif -%}
+    {{ return("if(dump_time is null, " ~ by_sequence ~ ", timestamp_micros(" ~ alluvium.micros_of_dump(feed) ~ "))") }}
+{% endmacro %}
 
 
 {# The first of the columns that order the rows that is a time; a local one is taken as UTC. #}

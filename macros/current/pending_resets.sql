@@ -43,7 +43,7 @@
         {% do alluvium.raise_invalid(
             "current_state: source " ~ feed.name,
             "full dump", broken[0].file_path,
-            "files without rejected lines, once " ~ this ~ " has applied a dump of that time or a later one; mend it, or have this one delete nothing by `dbt build --full-refresh --select " ~ this.identifier ~ "+`"
+            "files without rejected lines, once " ~ this ~ " has applied a dump of that time or a later one; mend it, or have this one delete nothing by " ~ alluvium.rebuild_command(this)
         ) %}
     {%- endif -%}
 {% endmacro %}

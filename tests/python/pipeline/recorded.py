@@ -17,6 +17,19 @@ from .project import REPOSITORY, Row
 
 FIXTURES = REPOSITORY / "tests" / "fixtures" / "facts"
 
+VARIABLE = {"semantic_type": "io.debezium.data.VariableScaleDecimal"}
+# The columns of the recorded table of orders before columns were added to it.
+ORDERS = {
+    "region": "string",
+    "order_no": "int",
+    "customer_id": "int",
+    "status": "string",
+    "total": "decimal(14,2)",
+    "placed_at": "timestamp",
+    "due": "date",
+    "remark": "string",
+}
+
 
 def fixtures() -> Iterator[Path]:
     """Every file of recorded lines, and every recorded object that is kept whole."""

@@ -22,7 +22,7 @@ import pytest
 
 from .events import MARKER_COLUMNS
 from .project import SILVER, Feed, Project, Row
-from .recorded import by_id, image, landed, landed_by_lenses, payload, recorded, where
+from .recorded import ORDERS, VARIABLE, by_id, image, landed, landed_by_lenses, payload, recorded, where
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,6 @@ PLACEHOLDERS: dict[str, Any] = {
 }
 
 MICRO_TIMESTAMP = {"semantic_type": "io.debezium.time.MicroTimestamp"}
-VARIABLE = {"semantic_type": "io.debezium.data.VariableScaleDecimal"}
 CUSTOMERS = {
     "id": "int",
     "name": "string",
@@ -64,16 +63,6 @@ CUSTOMERS = {
     "legacy_code": "string",
 }
 CARTS = {"id": "bigint", "customer_id": "int", "items": "string", "touched": "timestamp"}
-ORDERS = {
-    "region": "string",
-    "order_no": "int",
-    "customer_id": "int",
-    "status": "string",
-    "total": "decimal(14,2)",
-    "placed_at": "timestamp",
-    "due": "date",
-    "remark": "string",
-}
 SEATS = {"seat_no": "int", "holder": "string", "ver": "int"}
 AUDIT_LOG = {"at": "timestamp", "actor": "string", "action": "string", "detail": "string"}
 ROWS = {"connector": "table", "shape": "row", "order_by": "offset"}

@@ -14,24 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from .project import Feed, Project
-from .recorded import FIXTURES, by_id, image, landed, payload, recorded, where
+from .recorded import FIXTURES, ORDERS, VARIABLE, by_id, image, landed, payload, recorded, where
 
 pytestmark = pytest.mark.slow
 
 MARK = "__debezium_unavailable_value"
-VARIABLE = {"semantic_type": "io.debezium.data.VariableScaleDecimal"}
 CONNECT_DECIMAL = {"semantic_type": "org.apache.kafka.connect.data.Decimal"}
 BITS = {"semantic_type": "io.debezium.data.Bits"}
-ORDERS = {
-    "region": "string",
-    "order_no": "int",
-    "customer_id": "int",
-    "status": "string",
-    "total": "decimal(14,2)",
-    "placed_at": "timestamp",
-    "due": "date",
-    "remark": "string",
-}
 # A date that is infinite is rejected; its raw number is to be had.
 VALUES = {
     "id": "int",

@@ -315,3 +315,8 @@ def test_require_threshold(macros: Renderer) -> None:
         assert message.startswith("s: meta.cdc.quarantine.fail_above is ")
         assert message.endswith("allowed: a number of rows, such as 0.")
     assert "option is" in macros.refusal("require_threshold", "s", "meta.cdc.quarantine", {"above": 1})
+
+
+def test_rebuild_command(macros: Renderer) -> None:
+    table = relation("slv_shop__orders_state")
+    assert macros.render("rebuild_command", table) == "`dbt build --full-refresh --select slv_shop__orders_state+`"

@@ -319,6 +319,15 @@ def test_time_of_sequence(macros: Renderer) -> None:
     assert_expression_parses(sql)
 
 
+def test_time_of_row(macros: Renderer) -> None:
+    made = rows(sequence_by=["changed_at"])
+    by_sequence = macros.render("time_of_sequence", made)
+    assert macros.render("time_of_row", made) == by_sequence
+    dumps = rows(sequence_by=["changed_at"], full_dumps=DUMPS)
+    assert macros.render("time_of_row", dumps).startswith(f"if(dump_time is null, {by_sequence}, ")
+    assert_expression_parses(macros.render("time_of_row", dumps))
+
+
 def test_declared_position(macros: Renderer) -> None:
     made = rows(sequence_by=["changed_at", "note"])
     assert macros.render("has_declared_order", made)
