@@ -33,8 +33,14 @@ FIRST_CHECKPOINT = "01-before-ddl"
 FIRST_MOMA_OFFSET = 300
 CONFLUENT_NAME = re.compile(r"(.+)\+(\d+)\+(\d+)\.[^/]+$")
 LENSES_NAME = re.compile(r"(.+)\((\d+)_(\d+)\)\.[^/]+$")
-NEXT_COMMANDS = (
-    ("make demo-changes", "land the rest of the sample files and see the tables move"),
+CHANGES_COMMAND = ("make demo-changes", "land the rest of the sample files and see the tables move")
+# In its place where all files have landed.
+LEDGER_COMMAND = (
+    '.venv/bin/dbt show --inline "select table_name, lines, inserted, updated, deleted'
+    ' from silver.cdc_run_ledger order by recorded_at desc"',
+    "what the last runs did, table by table",
+)
+OTHER_COMMANDS = (
     (
         '.venv/bin/dbt show --inline "select order_no, status, _cdc_file_path, _cdc_line'
         ' from silver.slv_shop__orders where order_no = 9"',
@@ -283,7 +289,8 @@ def main(arguments: list[str]) -> int:
         console.print(f"{build.tests} tests passed.", style="bold")
     console.print(f"{time.monotonic() - started:.0f} seconds.")
     console.print("\nNext:")
-    for command, purpose in NEXT_COMMANDS:
+    first = LEDGER_COMMAND if arguments else CHANGES_COMMAND
+    for command, purpose in (first, *OTHER_COMMANDS):
         console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False, soft_wrap=True)
     return 0
 
