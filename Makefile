@@ -13,6 +13,8 @@ LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 # The samples and the tests are small: compiling well and collecting in parallel cost more than running them.
 demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC
 demo demo-changes test: export ALLUVIUM_CODEGEN ?= false
+# One session builds hundreds of tables here. In 2g, at 134 Delta tables, two thirds of the time went into collecting garbage.
+test test-all: export ALLUVIUM_DRIVER_MEMORY ?= 4g
 
 export PYTHON
 .DEFAULT_GOAL := help

@@ -25,8 +25,9 @@
 {% endmacro %}
 
 
+{# Spark has `_metadata` in every table of files. #}
 {% macro is_own_column(name) %}
-    {{ return(name.startswith("_cdc_") or name in ["_is_deleted", "_deleted_at", "_valid_from", "_valid_to", "_is_current"]) }}
+    {{ return(name.startswith("_cdc_") or name in ["_is_deleted", "_deleted_at", "_valid_from", "_valid_to", "_is_current", "_metadata"]) }}
 {% endmacro %}
 
 

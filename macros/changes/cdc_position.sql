@@ -33,6 +33,16 @@
 {% endmacro %}
 
 
+{#
+    What tells an event from others of its key, and is equal in all of its deliveries. Where NULLs are ignored each of several rows at
+    one place in a declared order may bring what the others lack.
+#}
+{% macro identity_of_event(feed) %}
+    {%- set position = alluvium.position_of_event(feed) -%}
+    {{ return("struct(" ~ position ~ ", " ~ alluvium.image_of_event(feed) ~ ")" if feed.ignored_null_columns else position) }}
+{% endmacro %}
+
+
 {# `r` says snapshot in every connector; only a signal-driven one has another `source.snapshot`. #}
 {% macro is_snapshot_row() %}
     {{ return("op = 'r'") }}

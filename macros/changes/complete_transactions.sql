@@ -60,7 +60,7 @@ where false
     } -%}
     {%- do cut.update({"is_level": is_incremental() and cut.after == cut.until and cut.below == cut["from"]}) -%}
     {%- do alluvium.remember("new_files", this, "0" if cut.is_level else "1") -%}
-    {%- do alluvium.remember("cut", this, tojson({"cut_batch": cut.until, "cut_position": cut.below or ""})) -%}
+    {%- do alluvium.remember("cut", this, tojson({"change_log": change_log.render(), "cut_batch": cut.until, "cut_position": cut.below or ""})) -%}
     {{ return(cut) }}
 {% endmacro %}
 
@@ -93,19 +93,19 @@ where false
 #}
 {% macro rows_of_cut(change_log, names, cut) -%}
 select
-    {{ alluvium.column_list(names, "logged.") | join(",\n    ") }},
+    {{ alluvium.column_list(names, "_cdc_logged.") | join(",\n    ") }},
     cast({{ cut.number }} as bigint) as _cdc_batch
-from {{ change_log }} as logged
+from {{ change_log }} as _cdc_logged
 where
-    logged._cdc_batch <= {{ cut.until }}
+    _cdc_logged._cdc_batch <= {{ cut.until }}
     {%- if cut.below %}
-    and (logged._cdc_position is null or logged._cdc_position < {{ alluvium.string_literal(cut.below) }})
+    and (_cdc_logged._cdc_position is null or _cdc_logged._cdc_position < {{ alluvium.string_literal(cut.below) }})
     {%- endif %}
     {%- if cut.written is not none %}
     and (
-        logged._cdc_batch > {{ cut.after }}
+        _cdc_logged._cdc_batch > {{ cut.after }}
         {%- if cut["from"] %}
-        or logged._cdc_position >= {{ alluvium.string_literal(cut["from"]) }}
+        or _cdc_logged._cdc_position >= {{ alluvium.string_literal(cut["from"]) }}
         {%- endif %}
     )
     and not exists (
@@ -118,11 +118,11 @@ where
                 or appended._cdc_position >= {{ alluvium.string_literal(cut["from"]) }}
                 {%- endif %}
             )
-            and appended._cdc_file_path = logged._cdc_file_path
-            and appended._cdc_file_length = logged._cdc_file_length
-            and appended._cdc_line <=> logged._cdc_line
+            and appended._cdc_file_path = _cdc_logged._cdc_file_path
+            and appended._cdc_file_length = _cdc_logged._cdc_file_length
+            and appended._cdc_line <=> _cdc_logged._cdc_line
             -- A line that was rejected, and has been read again since, is another row.
-            and (appended._cdc_reject_reason is null) = (logged._cdc_reject_reason is null)
+            and (appended._cdc_reject_reason is null) = (_cdc_logged._cdc_reject_reason is null)
     )
     -- Read with the table that it is appended to, so that Delta stops the later of two runs that append at once.
     and {{ alluvium.not_logged_since({"after": cut.number - 1}) | indent(4) }}
@@ -134,7 +134,50 @@ where
 {% macro record_cut() %}
     {%- set cut = fromjson(alluvium.remembered("cut", this) or "{}") if execute else {} -%}
     {%- if cut and not alluvium.has_no_new_files() -%}
-        {%- do cut.update({"cut_number": alluvium.newest_log_batch(this)}) -%}
-        {%- do run_query(alluvium.set_properties_sql(this, cut)) -%}
+        {%- do alluvium.drop_mended_rows(this, cut.change_log) -%}
+        {%- set properties = {"cut_batch": cut.cut_batch, "cut_position": cut.cut_position, "cut_number": alluvium.newest_log_batch(this)} -%}
+        {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
     {%- endif -%}
 {% endmacro %}
+
+
+{#
+    Rejected lines that the log no longer has, because their files have been read again: they would keep a snapshot from deleting for ever. Purged as
+    in drop_superseded_rows.
+#}
+{% macro drop_mended_rows(table, change_log) %}
+    {%- if alluvium.query_rows("select count(*) as row_count from (" ~ alluvium.mended_rows_sql(table, change_log) ~ ") as mended")[0].row_count -%}
+        {%- do run_query(alluvium.drop_mended_rows_sql(table, change_log)) -%}
+        {%- do run_query("reorg table " ~ table ~ " apply (purge)") -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro drop_mended_rows_sql(table, change_log) -%}
+    merge into {{ table }} as held
+    using (
+        {{ alluvium.mended_rows_sql(table, change_log) | indent(8) }}
+    ) as mended
+    on
+        held._cdc_reject_reason is not null
+        and held._cdc_file_path = mended._cdc_file_path
+        and held._cdc_file_length = mended._cdc_file_length
+        and held._cdc_line <=> mended._cdc_line
+    when matched
+        then delete
+{%- endmacro %}
+
+
+{% macro mended_rows_sql(table, change_log) -%}
+select
+    rejected._cdc_file_path,
+    rejected._cdc_file_length,
+    rejected._cdc_line
+from {{ table }} as rejected
+left anti join {{ change_log }} as logged
+    on logged._cdc_reject_reason is not null
+    and logged._cdc_file_path = rejected._cdc_file_path
+    and logged._cdc_file_length = rejected._cdc_file_length
+    and logged._cdc_line <=> rejected._cdc_line
+where rejected._cdc_reject_reason is not null
+{%- endmacro %}

@@ -83,6 +83,8 @@
             {%- do properties.update(alluvium.applied_batch_properties(graph.nodes[parent].alias)) -%}
         {%- endfor -%}
         {%- do properties.update(alluvium.reset_properties(properties)) -%}
+        {%- set tracked_columns = alluvium.remembered("tracked_columns", this) -%}
+        {%- do properties.update({"tracked_columns": tracked_columns}) if tracked_columns -%}
         {%- if properties -%}
             {%- do alluvium.remember("written", this, "true") -%}
             {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
@@ -132,13 +134,13 @@
 {% endmacro %}
 
 
-{# Whether the model asked for pending batches when it compiled, and none of its upstreams has one. #}
+{# Whether the model asked for pending batches when it compiled, and none of its upstreams has one, nor anything else makes other rows. #}
 {% macro is_level_with_upstreams() %}
     {%- set level = [] -%}
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
         {%- do level.append(alluvium.is_level_with(graph.nodes[parent].alias)) -%}
     {%- endfor -%}
-    {{ return(true in level and false not in level and not alluvium.remembered_resets()) }}
+    {{ return(true in level and false not in level and not alluvium.remembered_resets() and not alluvium.remembered("tracked_columns", this)) }}
 {% endmacro %}
 
 

@@ -26,8 +26,8 @@ from (
     -- Each event once, however often it was delivered.
     select
         {{ key }},
-        max_by(struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image), _cdc_position) as event,
-        max({{ alluvium.begins_transaction() | indent(8) }}) as begins_transaction
+        max_by(struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image), _cdc_position) as _cdc_event,
+        max({{ alluvium.begins_transaction() | indent(8) }}) as _cdc_begins_transaction
     from (
         {{ alluvium.marked_as_contested(alluvium.changes_after_reset(from, feed, resets) if resets else from, feed, key) | indent(8) }}
     ) as marked
@@ -111,7 +111,7 @@ from (
     nothing says which), a delete ends the one that it shows, or the oldest where it shows none of several. A commit leaves one row, the newest:
     the delete of another one is missing.
 #}
-{% macro rows_after_events(events="collect_list(struct(event, begins_transaction))") -%}
+{% macro rows_after_events(events="collect_list(struct(_cdc_event as event, _cdc_begins_transaction as begins_transaction))") -%}
 aggregate(
     flatten(transform(
         array_sort({{ events }}, (one, other) -> if(one.event.position < other.event.position, -1, 1)),
@@ -169,22 +169,22 @@ replayed as (
     from (
         select
             {{ alluvium.column_list(feed.key) | join(", ") }},
-            min(struct(_cdc_position as position, _cdc_op as op, _cdc_source_ts as source_ts)) as first
+            min(struct(_cdc_position as position, _cdc_op as op, _cdc_source_ts as source_ts)) as _cdc_first
         from new_changes
         group by {{ alluvium.column_list(feed.key) | join(", ") }}
     ) as news
     inner join {{ this }} as state on {{ alluvium.same_key(feed, "news", "state") }}
     where
-        news.first.position <= state._cdc_position
-        or not state._is_deleted and news.first.op = 'c'
+        news._cdc_first.position <= state._cdc_position
+        or not state._is_deleted and news._cdc_first.op = 'c'
         -- The same transaction: its end before, or at least its time.
-        or not state._is_deleted and left(news.first.position, 20) = left(state._cdc_position, 20)
-        or not state._is_deleted and news.first.source_ts = state._cdc_source_ts
-        or not state._is_deleted and news.first.source_ts is null and news.first.op = 'd'
+        or not state._is_deleted and left(news._cdc_first.position, 20) = left(state._cdc_position, 20)
+        or not state._is_deleted and news._cdc_first.source_ts = state._cdc_source_ts
+        or not state._is_deleted and news._cdc_first.source_ts is null and news._cdc_first.op = 'd'
         or not state._is_deleted and state._cdc_op = 'd'
         {%- if resets %}
         -- One that a truncate or a snapshot has taken away might have been taken from another row.
-        or news.first.position < '{{ (resets | last).position }}'
+        or news._cdc_first.position < '{{ (resets | last).position }}'
     union
     select {{ alluvium.column_list(feed.key, "target.") | join(", ") }}
     from {{ this }} as target
@@ -200,14 +200,14 @@ replayed as (
 
 changes as (
     select *
-    from new_changes
-    where not exists (select 1 from replayed where {{ alluvium.same_key(feed, "new_changes", "replayed") }})
+    from new_changes as _cdc_new_changes
+    where not exists (select 1 from replayed where {{ alluvium.same_key(feed, "_cdc_new_changes", "replayed") }})
     union all
     select *
     from (
         {{ alluvium.changes_of_batches(change_log, {"after": 0, "until": batches.until}) | indent(8) }}
-    ) as past
-    where exists (select 1 from replayed where {{ alluvium.same_key(feed, "past", "replayed") }})
+    ) as _cdc_past
+    where exists (select 1 from replayed where {{ alluvium.same_key(feed, "_cdc_past", "replayed") }})
 ),
 {%- endmacro %}
 

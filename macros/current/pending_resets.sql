@@ -152,8 +152,8 @@ from (
 
 
 {#
-    A snapshot of which a row is rejected closes nothing: that row has not vanished. Nor does one that ends in a batch with a line
-    of which nobody knows what it was; of a full dump the file says it.
+    A snapshot of which a row is rejected closes nothing: that row has not vanished. Nor does one that ends after a line came of which nobody
+    knows what it was, unless the file was written before the snapshot was taken; of a full dump the file says it.
 #}
 {% macro resets_sql(change_log, feed, batches, snapshotted_with, above) -%}
 select
@@ -181,7 +181,7 @@ from (
         {{ alluvium.ends_snapshot(["last"]) }}
         and _cdc_position >= '{{ above }}'
     {%- endfor %}
-) as resets
+) as _cdc_resets
 where not exists (
     select 1
     from {{ change_log }} as rejected
@@ -191,9 +191,15 @@ where not exists (
         and rejected._cdc_snapshot is not null
         {%- endif %}
         and (
-            (rejected._cdc_position >= '{{ above }}' and startswith(rejected._cdc_position, resets.position))
+            (rejected._cdc_position >= '{{ above }}' and startswith(rejected._cdc_position, _cdc_resets.position))
             {%- if not feed.full_dumps %}
-            or (rejected._cdc_position is null and rejected._cdc_batch = resets.batch and length(resets.position) = {{ alluvium.source_position_length(feed) }})
+            or (
+                rejected._cdc_position is null
+                and rejected._cdc_batch <= _cdc_resets.batch
+                and length(_cdc_resets.position) = {{ alluvium.source_position_length(feed) }}
+                -- The clocks of the source and of the storage may differ.
+                and not coalesce(rejected._cdc_file_modified_at < _cdc_resets.source_ts - interval 1 hour, false)
+            )
             {%- endif %}
         )
 )

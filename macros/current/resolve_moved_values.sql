@@ -177,28 +177,28 @@ where
 with
 found as (
     select
-        {{ (alluvium.column_list(feed.key, "moves.") + alluvium.column_list(held, "state.")) | join(", ") }},
-        state._cdc_image_position,
-        state._cdc_value_positions,
-        state._cdc_moved_columns,
-        if(state._cdc_moved_columns is null, state._cdc_unresolved_columns, array_union(state._cdc_moved_columns, coalesce(state._cdc_unresolved_columns, array()))) as _cdc_unresolved_columns,
-        moves._cdc_wanted_columns
-    from {{ alluvium.moves_of_step(feed, moves, step) | indent(4) }} as moves
-    inner join {{ this }} as state on {{ alluvium.same_key(feed, "moves._cdc_old_key", "state") }}
+        {{ (alluvium.column_list(feed.key, "_cdc_moves.") + alluvium.column_list(held, "_cdc_state.")) | join(", ") }},
+        _cdc_state._cdc_image_position,
+        _cdc_state._cdc_value_positions,
+        _cdc_state._cdc_moved_columns,
+        if(_cdc_state._cdc_moved_columns is null, _cdc_state._cdc_unresolved_columns, array_union(_cdc_state._cdc_moved_columns, coalesce(_cdc_state._cdc_unresolved_columns, array()))) as _cdc_unresolved_columns,
+        _cdc_moves._cdc_wanted_columns
+    from {{ alluvium.moves_of_step(feed, moves, step) | indent(4) }} as _cdc_moves
+    inner join {{ this }} as _cdc_state on {{ alluvium.same_key(feed, "_cdc_moves._cdc_old_key", "_cdc_state") }}
     where
-        state._cdc_op = 'd'
-        and state._cdc_image_position is not null
-        and left(state._cdc_position, {{ length }}) = left(moves._cdc_created_position, {{ length }})
+        _cdc_state._cdc_op = 'd'
+        and _cdc_state._cdc_image_position is not null
+        and left(_cdc_state._cdc_position, {{ length }}) = left(_cdc_moves._cdc_created_position, {{ length }})
         -- The row may have been another one, whose create is not there.
         and not exists (
             select 1
             from {{ alluvium.change_log_of_model() }} as earlier
             where
-                {{ alluvium.same_key(feed, "moves._cdc_old_key", "earlier") }}
+                {{ alluvium.same_key(feed, "_cdc_moves._cdc_old_key", "earlier") }}
                 and earlier._cdc_kind = 'change'
                 and earlier._cdc_op = 'd'
-                and earlier._cdc_position > state._cdc_image_position
-                and left(earlier._cdc_position, {{ length }}) < left(moves._cdc_created_position, {{ length }})
+                and earlier._cdc_position > _cdc_state._cdc_image_position
+                and left(earlier._cdc_position, {{ length }}) < left(_cdc_moves._cdc_created_position, {{ length }})
         )
 )
 

@@ -64,7 +64,7 @@ from {{ from }}
 
 
 {% macro held_value(name) %}
-    {{ return(alluvium.quoted_identifier("held__" ~ name)) }}
+    {{ return(alluvium.quoted_identifier("_cdc_held__" ~ name)) }}
 {% endmacro %}
 
 

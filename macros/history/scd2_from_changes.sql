@@ -37,6 +37,7 @@
         subject, "the key" ~ (" and the order" if order else "") ~ " with track_history_column_list, track_history_except_column_list and collapse_unchanged", options, options
     ) -%}
     {%- set batches = alluvium.pending_batches(change_log) -%}
+    {%- do alluvium.take_all_where_tracked_otherwise(tracked, batches) if batches and collapse_unchanged -%}
     {%- set resets = alluvium.resets_of_history(change_log, feed, batches, snapshotted_with) if batches else [] -%}
     {{ return(adapter.dispatch("scd2_from_changes", "alluvium")(change_log, feed, tracked if collapse_unchanged else none, batches, resets)) }}
 {% endmacro %}
@@ -60,6 +61,18 @@
         {{ return(names | select("in", column_list) | list) }}
     {%- endif -%}
     {{ return(names | reject("in", except_column_list or []) | list) }}
+{% endmacro %}
+
+
+{#
+    A column that comes or goes makes other versions of keys without an event, too: all are computed anew, and those that differ are merged.
+    A table of an earlier release does not say which columns it was built with.
+#}
+{% macro take_all_where_tracked_otherwise(tracked, batches) %}
+    {%- set fingerprint = local_md5(tojson(tracked | sort)) -%}
+    {%- set known = alluvium.table_property(this, "tracked_columns") if is_incremental() else "none" -%}
+    {%- do alluvium.remember("tracked_columns", this, fingerprint) if fingerprint != known -%}
+    {%- do batches.update({"after": 0}) if known not in ["none", fingerprint] -%}
 {% endmacro %}
 
 
@@ -134,12 +147,12 @@ touched as (
 delivered as (
     select
         *,
-        {{ alluvium.position_of_event(feed) }} as _cdc_source_position
+        {{ alluvium.identity_of_event(feed) }} as _cdc_source_position
     from (
         {{ alluvium.changes_of_batches(change_log, {"after": 0, "until": batches.until} if batches else none) | indent(8) }}
-    ) as past
+    ) as _cdc_past
     {%- if keys %}
-    where exists (select 1 from {{ keys }} where {{ alluvium.same_key(feed, "past", keys) }})
+    where exists (select 1 from {{ keys }} where {{ alluvium.same_key(feed, "_cdc_past", keys) }})
     {%- endif %}
 ),
 
@@ -339,9 +352,9 @@ select
 from versions
 full outer join (
     select *
-    from {{ this }} as stored
+    from {{ this }} as _cdc_stored
     {%- if keys %}
-    where exists (select 1 from {{ keys }} where {{ alluvium.same_key(feed, "stored", keys) }})
+    where exists (select 1 from {{ keys }} where {{ alluvium.same_key(feed, "_cdc_stored", keys) }})
     {%- endif %}
 ) as stored on {{ alluvium.same_key(feed, "versions", "stored") }} and versions._cdc_position = stored._cdc_position
 where

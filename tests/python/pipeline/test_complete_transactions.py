@@ -53,7 +53,15 @@ def end(transaction: int, orders: int, items: int) -> Event:
 
 SNAPSHOT = postgresql("r", 10, {"id": 9, "note": "snapshot"}, snapshot="last")
 # (orders, items, markers) that land before each round.
-ROUNDS: list[dict[str, list[Event]]] = [
+TORN = '{"before":null,"after":{"id":7,"note":"S"},"sour'
+
+
+def snapshot(key: int, place: str = "true", **more: str) -> Event:
+    """A row of a snapshot that is taken anew, behind all transactions."""
+    return postgresql("r", 50_000, {"id": key, "note": "S", **more}, snapshot=place)
+
+
+ROUNDS: list[dict[str, list[Event | str]]] = [
     # Of the first transaction one of two items is missing, of the second its item; the third is whole.
     {
         ORDERS: [SNAPSHOT, event("c", 1, 1, 1, "T1"), event("u", 2, 1, 1, "T2"), event("c", 3, 1, 3, "T3")],
@@ -75,15 +83,27 @@ ROUNDS: list[dict[str, list[Event]]] = [
     # Late and incomplete: below what is shown already.
     {ITEMS: [event("u", 5, 2, 1, "T5"), event("c", 0, 1, 7, "T0")], MARKERS: []},
     {ITEMS: [event("c", 0, 2, 8, "T0")], MARKERS: [begin(0), end(0, 0, 2)]},
+    # A snapshot above an incomplete transaction: of the orders a row is rejected, of the items a line is no record.
+    {
+        ORDERS: [event("u", 6, 1, 1, "T6"), snapshot(1), snapshot(3, extra="x"), snapshot(5, "last")],
+        ITEMS: [snapshot(1), TORN, snapshot(4, "last")],
+        MARKERS: [begin(6), end(6, 1, 1)],
+    },
+    {ITEMS: [event("u", 6, 2, 1, "T6")]},
+    # The column of the rejected row is declared, and its file read again.
+    {},
     {},
 ]
+DECLARED = 9
 # What lives in (orders, items) after each.
 T1 = ({9: "snapshot", 1: "T1"}, {1: "T1", 2: "T1"})
 T3 = ({9: "snapshot", 1: "T2", 3: "T3"}, {1: "T1"})
 T4 = ({9: "snapshot", 1: "T2", 3: "T4"}, {1: "T1", 4: "T4"})
 T5 = ({9: "snapshot", 1: "T5", 3: "T4"}, {1: "T5", 4: "T4"})
 LATE = (T5[0], T5[1] | {7: "T0", 8: "T0"})
-EXPECTED = [({9: "snapshot"}, {}), T1, T3, T4, T4, T4, LATE, LATE]
+REJECTED = ({9: "snapshot", 1: "S", 3: "T4", 5: "S"}, {1: "S", 4: "S", 7: "T0", 8: "T0"})
+MENDED = ({1: "S", 3: "S", 5: "S"}, REJECTED[1])
+EXPECTED = [({9: "snapshot"}, {}), T1, T3, T4, T4, T4, LATE, LATE, REJECTED, MENDED, MENDED]
 
 CONFIG = "materialized='incremental', incremental_strategy="
 STATUS_SQL = f"""{{{{ config(
@@ -136,6 +156,8 @@ def rounds(project: Project) -> list[tuple[tuple[dict[int, str], ...], dict[str,
     models = [STATUS, *(f"stg_pipe__{name}_complete" for name in COLLECTIONS), f"slv_pipe__{ORDERS}_state"]
     for number in range(len(ROUNDS)):
         land(project, number)
+        if number == DECLARED:
+            project.redeclare(ORDERS, COLUMNS | {"extra": "string"})
         outcome = project.dbt("build", "--exclude", "resource_type:test")
         assert (outcome.failed, outcome.error) == (set(), ""), outcome.messages
         status = {row["transaction_id"]: row for row in project.rows(f"{SILVER}.{STATUS}")}
@@ -161,7 +183,7 @@ def test_status_says_what_is_missing(rounds: list[Any]) -> None:
     items = ["public.items"]
     assert incomplete[:3] == [{"1": items, "2": items}, {"2": items}, {"4": []}]
     assert incomplete[3:5] == [{"5": ["public.orders", "public.items"]}, {"5": items}]
-    assert incomplete[5:] == [{"0": []}, {}, {}]
+    assert incomplete[5:] == [{"0": []}, {}, {"6": items}, {}, {}, {}]
 
 
 def test_run_without_news_writes_nothing(rounds: list[Any]) -> None:

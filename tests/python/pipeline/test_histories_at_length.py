@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from . import test_contested_keys as swaps
 from . import test_history as histories
-from .events import lines, mysql
+from .events import Event, lines, mysql, postgresql
 from .project import Feed, Project, Row
 
 pytestmark = pytest.mark.slow
@@ -34,6 +35,18 @@ def binlog() -> list[dict[str, bytes]]:
     ]
 
 
+POLICIES = ("append_new_columns", "sync_all_columns")
+NARROWED = (("c", 10, 1, "x", 1), ("u", 20, 1, "x", 2), ("u", 30, 1, "y", 3))
+
+
+def narrowed(op: str, lsn: int, key: int, note: str, size: int) -> Event:
+    return postgresql(op, lsn, {"id": key, "note": note, "size": size})
+
+
+def drop_size(project: Project, name: str) -> None:
+    project.redeclare(name, project.feeds[name].columns, except_column_list=["size"])
+
+
 FEEDS = [
     Feed(
         "long_history",
@@ -50,6 +63,20 @@ FEEDS = [
         cdc={"replica_identity": "full"},
         models=WITH_STATE,
         tracked="collapse_unchanged=false",
+    ),
+    *(
+        Feed(
+            f"narrowed_{policy}",
+            {"id": "int", "note": "string", "size": "int"},
+            [
+                {"t+0+0.json": lines(*(narrowed(*change) for change in NARROWED))},
+                {"t+0+9.json": lines(narrowed("c", 40, 2, "x", 1))},
+            ],
+            models=("log", "history"),
+            before={1: partial(drop_size, name=f"narrowed_{policy}")},
+            on_schema_change=policy,
+        )
+        for policy in POLICIES
     ),
     Feed(
         "binlog_history",
@@ -150,3 +177,12 @@ def test_other_versions_need_a_full_refresh(project: Project) -> None:
     model.write_text(sql, encoding="utf-8")
     assert outcome.failed == {model.stem}
     assert f"--full-refresh --select {model.stem}+" in outcome.messages[model.stem]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_column_that_is_tracked_no_longer_makes_no_versions_of_keys_without_an_event(
+    project: Project, policy: str
+) -> None:
+    feed = f"narrowed_{policy}"
+    assert [row["note"] for row in project.history(feed, 0) if row["id"] == 1] == ["x", "x", "y"]
+    assert [row["note"] for row in project.history(feed, 1) if row["id"] == 1] == ["x", "y"]

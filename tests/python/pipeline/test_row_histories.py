@@ -37,6 +37,13 @@ FIRST = [
     *(event("8", second, "ACTIVE", noise=second) for second in range(CHANGES)),
 ]
 LATE = [event("2B", 10, "PENDING"), event("6B", 18, "SUSPENDED"), *FIVE]
+PARTS: list[Event] = [
+    {"id": 1, "left": "a", "right": None, "sequence": 1},
+    {"id": 1, "left": None, "right": "b", "sequence": 1},
+    {"id": 2, "left": "a", "right": None, "sequence": 1},
+    {"id": 2, "left": "c", "right": None, "sequence": 2},
+    {"id": 2, "left": None, "right": "d", "sequence": 2},
+]
 FEEDS = [
     Feed(
         "row_history",
@@ -54,7 +61,21 @@ FEEDS = [
         },
         models=("log", "history", "tracked"),
         tracked="track_history_column_list=['status', 'noise']",
-    )
+    ),
+    # Rows at one place in the order, of which each brings what the other lacks; one of them is delivered again.
+    Feed(
+        "row_parts",
+        {"id": "int", "left": "string", "right": "string", "sequence": "int"},
+        [{"LOAD1.json": lines(*PARTS)}, {"LOAD2.json": lines(PARTS[0])}],
+        cdc={
+            "connector": "table",
+            "shape": "row",
+            "sequence_by": "sequence",
+            "ignore_null_updates": True,
+            "except_column_list": ["sequence"],
+        },
+        models=("log", "state", "history"),
+    ),
 ]
 
 
@@ -87,3 +108,9 @@ def test_history_of_every_column_has_a_version_of_each_change(project: Project) 
 def test_column_that_is_not_tracked_shows_its_last_value(project: Project) -> None:
     (row,) = [row for row in project.history("row_history") if row["case"] == "8"]
     assert row["noise"] == CHANGES - 1
+
+
+def test_rows_at_one_place_add_up_where_nulls_are_ignored(project: Project) -> None:
+    living = {row["id"]: (row["left"], row["right"]) for row in project.state("row_parts")}
+    current = {row["id"]: (row["left"], row["right"]) for row in project.history("row_parts") if row["_is_current"]}
+    assert living == current == {1: ("a", "b"), 2: ("c", "d")}

@@ -36,6 +36,9 @@ THEN = {"t+0+9.json": lines(row("u", 60, 1, 1, channel="shop"))}
 RENAMED = {"t+0+10.json": lines(row("u", 70, 3, 3, label="web"))}
 
 
+TORN = '{"before":null,"after":{"id":2,"quantity":1},"sour'
+
+
 FEEDS = [
     Feed(
         "evolved",
@@ -64,6 +67,31 @@ FEEDS = [
         models=("log", "state", "history"),
         before={2: lambda project: project.redeclare("mended", BEFORE | {"quantity": "bigint"})},
         on_schema_change="sync_all_columns",
+    ),
+    Feed(
+        "torn",
+        BEFORE,
+        [
+            {"t+0+0.json": lines(*(row("c", key, key, 1, gone="x") for key in (1, 2, 3)))},
+            # The row of 2 is in the line that nobody can read; the file with the end of the snapshot is read again.
+            {
+                "t+0+3.json": lines(snapshot(100, 1, 1), TORN),
+                "t+0+5.json": lines(snapshot(100, 3, 3_000_000_000), snapshot(100, 4, 1, "last")),
+            },
+            {},
+        ],
+        models=("log", "state", "history"),
+        before={2: lambda project: project.redeclare("torn", BEFORE | {"quantity": "bigint"})},
+        on_schema_change="sync_all_columns",
+    ),
+    Feed(
+        "torn_before",
+        BEFORE,
+        [
+            {"t+0+0.json@old": lines(*(row("c", key, key, 1, gone="x") for key in (1, 2, 3)), TORN)},
+            {"t+0+4.json": lines(snapshot(100, 1, 1), snapshot(100, 3, 1, "last"))},
+        ],
+        models=("log", "state", "history"),
     ),
 ]
 
@@ -156,6 +184,18 @@ def test_snapshot_deletes_once_its_rejected_row_is_mended(project: Project) -> N
     }
     current = [row["id"] for row in project.history("mended") if row["_is_current"]]
     assert sorted(current) == [1, 3]
+
+
+def test_snapshot_that_is_read_again_deletes_nothing_that_a_torn_line_may_have(project: Project) -> None:
+    living = by_id([row for row in project.state("torn") if not row["_is_deleted"]], "quantity")
+    current = by_id([row for row in project.history("torn") if row["_is_current"]], "quantity")
+    assert living == current == {1: (1,), 2: (1,), 3: (3_000_000_000,), 4: (1,)}
+
+
+def test_line_that_was_torn_before_a_snapshot_was_taken_is_none_of_its_rows(project: Project) -> None:
+    living = by_id([row for row in project.state("torn_before") if not row["_is_deleted"]], "quantity")
+    current = by_id([row for row in project.history("torn_before") if row["_is_current"]], "quantity")
+    assert living == current == {1: (1,), 3: (1,)}
 
 
 def test_history_goes_on_over_the_change(project: Project) -> None:

@@ -332,6 +332,13 @@ def test_record_applied_batches() -> None:
     assert renderer.does("record_applied_batches") == []
 
 
+def test_columns_that_make_versions_are_recorded_without_a_batch() -> None:
+    renderer = level("6", "6")
+    renderer.answers = {"set alluvium.tracked_columns": [{"value": "f1"}], **renderer.answers}
+    assert renderer.render("is_level_with_upstreams") is False
+    assert "('alluvium.tracked_columns' = 'f1')" in renderer.does("record_applied_batches")[-1]
+
+
 def test_record_applied_batches_stores_only_what_is_new() -> None:
     ran = level("6", "6").does("record_applied_batches")
     assert {sql.split(" ")[0] for sql in ran} == {"set", "show"}

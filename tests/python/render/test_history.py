@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -50,7 +51,7 @@ def test_scd2_from_changes_reads_the_keys_that_are_named() -> None:
     sql = renderer.render("scd2_from_changes", LOG)
     folded = fold(sql)
     assert "where _cdc_kind = 'change' and _cdc_batch > 4 and _cdc_batch <= 6" in folded
-    assert "where exists (select 1 from touched where past.`id` = touched.`id`)" in folded
+    assert "where exists (select 1 from touched where _cdc_past.`id` = touched.`id`)" in folded
     assert "full outer join" in folded
     assert_parses(sql)
 
@@ -257,7 +258,7 @@ def test_history_lineage_columns(macros: Renderer) -> None:
 def test_changed_versions(keys: str | None) -> None:
     renderer = history()
     sql = renderer.render("changed_versions", MAPS, BATCHES, keys)
-    assert ("exists (select 1 from touched where stored.`id` = touched.`id`)" in fold(sql)) == (keys is not None)
+    assert ("exists (select 1 from touched where _cdc_stored.`id` = touched.`id`)" in fold(sql)) == (keys is not None)
     # A column that the table has not yet.
     assert "or not sort_array(map_entries(versions.`tags`)) <=> null" in sql
     assert "or not versions.`note` <=> stored.`note`" in sql
@@ -348,6 +349,23 @@ def test_events_of_a_declared_order_are_told_apart_by_it(macros: Renderer) -> No
     assert macros.render("position_of_event", declared) == "left(_cdc_position, length(_cdc_position) - 60)"
     sql = macros.sql("versions_of_keys", LOG, declared, ["note"], BATCHES, [], None)
     assert "left(_cdc_position, length(_cdc_position) - 60) as _cdc_source_position" in sql
+    # Two rows at one place may each bring what the other lacks.
+    ignoring = {**declared, "ignored_null_columns": ["note"]}
+    assert macros.render("identity_of_event", ignoring) == (
+        "struct(left(_cdc_position, length(_cdc_position) - 60), struct(`note`))"
+    )
+
+
+@pytest.mark.parametrize(("known", "after"), [("none", 4), ("same", 4), ("other", 0)])
+def test_history_with_other_tracked_columns_is_computed_anew(known: str, after: int) -> None:
+    renderer = with_news()
+    fingerprint = hashlib.md5(b'["note"]').hexdigest() if known == "same" else known
+    there = [{"key": "alluvium.tracked_columns", "value": fingerprint}]
+    renderer.answers = {"show tblproperties": there, "set alluvium.": []}
+    batches = {"after": 4, "until": 6}
+    renderer.render("take_all_where_tracked_otherwise", ["note"], batches)
+    assert batches == {"after": after, "until": 6}
+    assert any("tracked_columns" in sql and sql.startswith("set") for sql in renderer.queries) == (known != "same")
 
 
 def test_columns_that_the_source_tracks_are_the_default() -> None:

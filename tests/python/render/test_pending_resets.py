@@ -142,8 +142,10 @@ def test_reset_queries(macros: Renderer, connector: str, snapshots: str) -> None
         else "not _cdc_snapshot <=> 'incremental'" in snapshot
     )
     assert "_cdc_batch <= 6" in listed
+    assert "rejected._cdc_position is null and rejected._cdc_batch <= _cdc_resets.batch" in listed
+    assert "rejected._cdc_file_modified_at < _cdc_resets.source_ts - interval 1 hour" in listed
     assert_parses(news)
-    assert_parses(listed)
+    assert_parses(macros.render("resets_sql", LOG, options, BATCHES, [OTHER], "10"))
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def state(**changes: Any) -> Renderer:
 def test_row_images(macros: Renderer, options: dict[str, Any]) -> None:
     sql = macros.sql("row_images", "changes", options)
     assert sql == macros.sql("default__row_images", "changes", options)
-    assert ("held__" in sql) == (options is ODD)
+    assert ("_cdc_held__" in sql) == (options is ODD)
     for name in ("_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"):
         assert f"as {name}" in sql
     assert_parses(sql)
@@ -52,9 +52,9 @@ def test_window_over_a_keys_events_grows_with_them(macros: Renderer) -> None:
 
 def test_held_values(macros: Renderer) -> None:
     sql = macros.sql("held_values", "changes", ODD, ["it's"])
-    assert sql.endswith(" as `held__it's` from changes")
+    assert sql.endswith(" as `_cdc_held__it's` from changes")
     assert_parses(sql)
-    assert macros.render("held_value", "a") == "`held__a`"
+    assert macros.render("held_value", "a") == "`_cdc_held__a`"
 
 
 def test_held_value_of_event(macros: Renderer) -> None:
@@ -69,10 +69,10 @@ def test_names_and_positions_of_held_values(macros: Renderer) -> None:
     assert macros.render("positions_of_held_values", []) == "cast(null as map<string, string>)"
     assert macros.render("held_columns_where", [], "is_moved") == "cast(null as array<string>)"
     positions = macros.sql("positions_of_held_values", ["a", "it's"])
-    assert r"'it\'s', coalesce(`held__it's`.position, '')" in positions
+    assert r"'it\'s', coalesce(`_cdc_held__it's`.position, '')" in positions
     names = macros.sql("held_columns_where", ["a"], "is_moved")
     assert (
-        names == "nullif(filter(array(if(`held__a`.is_moved, 'a', null), cast(null as string)),"
+        names == "nullif(filter(array(if(`_cdc_held__a`.is_moved, 'a', null), cast(null as string)),"
         " name -> name is not null), array())"
     )
     assert_expression_parses(positions)
@@ -127,7 +127,7 @@ def test_changes_with_past(macros: Renderer) -> None:
     tables = macros.render("changes_with_past", LOG, FULL, BATCHES).rstrip().rstrip(",")
     assert_parses(f"with {tables} select * from changes")
     late = macros.sql("changes_with_past", LOG, FULL, BATCHES, [{"position": "10", "micros": 1}])
-    assert "or news.first.position < '10' union select target.`a b`, target.`sel``ect` from" in late
+    assert "or news._cdc_first.position < '10' union select target.`a b`, target.`sel``ect` from" in late
     assert "exists(array('10'), reset -> reset < target._cdc_position and (target._cdc_image_position < reset" in late
     tables = (
         macros.render("changes_with_past", LOG, FULL, BATCHES, [{"position": "10", "micros": 1}]).rstrip().rstrip(",")

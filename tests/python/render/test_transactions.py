@@ -210,10 +210,13 @@ def test_complete_transactions() -> None:
     assert_parses(sql)
     folded = fold(sql)
     assert folded.startswith(
-        "select logged.`id`, logged.`note`, logged.`_cdc_position`, cast(6 as bigint) as _cdc_batch"
+        "select _cdc_logged.`id`, _cdc_logged.`note`, _cdc_logged.`_cdc_position`, cast(6 as bigint) as _cdc_batch"
     )
-    assert "logged._cdc_batch <= 3 and (logged._cdc_position is null or logged._cdc_position < '0007')" in folded
-    assert "and (logged._cdc_batch > 2) and not exists (select 1 from silver.stg_shop__orders_complete" in folded
+    assert (
+        "_cdc_logged._cdc_batch <= 3 and (_cdc_logged._cdc_position is null or _cdc_logged._cdc_position < '0007')"
+        in folded
+    )
+    assert "and (_cdc_logged._cdc_batch > 2) and not exists (select 1 from silver.stg_shop__orders_complete" in folded
     assert f"set {renderer.render('setting', 'new_files', renderer.this)} = 1" in renderer.queries
 
 
@@ -225,12 +228,12 @@ def test_complete_transactions_without_news_reads_nothing() -> None:
 
 def test_rows_of_cut() -> None:
     sql = complete().sql("rows_of_cut", LOG, NAMES, CUT)
-    assert "logged._cdc_batch > 7 or logged._cdc_position >= 'A')" in sql
+    assert "_cdc_logged._cdc_batch > 7 or _cdc_logged._cdc_position >= 'A')" in sql
     assert "(appended._cdc_batch > 4 or appended._cdc_position >= 'A')" in sql
     # A line that was rejected when a killed run appended it, and has been read again since.
-    assert "and (appended._cdc_reject_reason is null) = (logged._cdc_reject_reason is null))" in sql
+    assert "and (appended._cdc_reject_reason is null) = (_cdc_logged._cdc_reject_reason is null))" in sql
     anew = complete().sql("rows_of_cut", LOG, NAMES, CUT | {"written": None, "below": None})
-    assert anew.endswith("from silver.stg_shop__orders as logged where logged._cdc_batch <= 9")
+    assert anew.endswith("from silver.stg_shop__orders as _cdc_logged where _cdc_logged._cdc_batch <= 9")
 
 
 def test_next_cut_outside_of_a_run_and_of_a_table_that_is_made_anew() -> None:
@@ -259,13 +262,31 @@ def test_cut_properties(macros: Renderer) -> None:
 
 def test_record_cut() -> None:
     renderer = complete()
-    left = {"set alluvium.cut.": [{"value": '{"cut_batch": 9, "cut_position": ""}'}], "alter table": []}
+    left: dict[str, Any] = {
+        "set alluvium.cut.": [
+            {"value": '{"change_log": "silver.stg_shop__orders", "cut_batch": 9, "cut_position": ""}'}
+        ],
+        "select count(*) as row_count": [{"row_count": 0}],
+        "alter table": [],
+    }
     renderer.answers = left | {"set alluvium.new_files.": [{"value": "1"}], **renderer.answers}
     ran = renderer.does("record_cut")
     assert ran[-1] == (
         "alter table silver.stg_shop__orders_complete set tblproperties "
         "('alluvium.cut_batch' = '9', 'alluvium.cut_position' = '', 'alluvium.cut_number' = '5')"
     )
+    assert not any("reorg table" in sql for sql in ran)
     renderer.answers["set alluvium.new_files."] = [{"value": "0"}]
     assert len(renderer.does("record_cut")) == 2
     assert Renderer(execute=False).does("record_cut") == []
+
+
+def test_rejected_lines_that_have_been_read_again_are_taken_out() -> None:
+    renderer = complete()
+    renderer.answers |= {"select count(*) as row_count": [{"row_count": 1}], "merge into": [], "reorg table": []}
+    ran = renderer.does("drop_mended_rows", renderer.this, str(LOG))
+    assert [sql.split()[0] for sql in ran] == ["select", "merge", "reorg"]
+    merge = renderer.render("drop_mended_rows_sql", renderer.this, LOG)
+    assert fold(renderer.render("mended_rows_sql", renderer.this, LOG)) in fold(merge)
+    assert "held._cdc_reject_reason is not null" in merge
+    assert_parses(renderer.render("mended_rows_sql", renderer.this, LOG))
