@@ -49,17 +49,23 @@ records as (
     {{ alluvium.bronze_records(feed, batch.runs) | indent(4) }}
 ),
 
--- The line as JSON, before an empty object: anything but exactly one value on the line leaves not two elements.
+-- The line as JSON, before an object that says how long the line is: only where exactly one value is on the line, that object is the
+-- second element. Spark reads an array up to its end and no further.
 parsed as (
     select
         *,
         from_json(
-            concat('[', value, ',{}]'),
-            'array<{{ alluvium.record_type(feed, "map<string,string>") }}>',
+            concat('[', value, ',{"line_length":', length(value), '}]'),
+            'array<{{ alluvium.record_type(feed) }}>',
             map('allowSingleQuotes', 'false')
         ) as lines
         {%- if alluvium.reads_json_numbers(feed) %},
-        from_json(concat('[', value, ']'), {{ alluvium.string_literal("array<" ~ alluvium.record_type(feed, alluvium.number_fields_type(feed)) ~ ">") }}) as number_lines
+        -- Numbers as texts, digit by digit.
+        from_json(
+            concat('[', {{ alluvium.numbers_as_texts("value") }}, ']'),
+            'array<{{ alluvium.record_type(feed) }}>',
+            map('allowSingleQuotes', 'false')
+        ) as number_lines
         {%- endif %}
     from records
 ),

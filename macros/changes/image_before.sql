@@ -60,9 +60,14 @@ struct(
 {%- set record = "$.value" if feed.store_envelope else "$" -%}
 is_image_before,
 if(is_image_before, 'd', record_op) as op,
-if(is_image_before or record_op = 'd', record_before, record_after) as row_image,
+if({{ alluvium.takes_image_before(feed) }}, record_before, record_after) as row_image,
 try_cast(coalesce(get_json_object(value, '{{ record }}.payload.ts_ns'), get_json_object(value, '{{ record }}.ts_ns')) as bigint) as connector_ts_ns
 {%- endmacro %}
+
+
+{% macro takes_image_before(feed) %}
+    {{ return("is_image_before or record_op = 'd'" if alluvium.keeps_images_before(feed) else "record_op = 'd'") }}
+{% endmacro %}
 
 
 {% macro images_of_record() -%}

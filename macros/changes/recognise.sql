@@ -82,8 +82,7 @@ recognised as (
 
 {#
     ExtractNewRecordState leaves the row and, under `add_fields_prefix`, what `add.fields` asked for. A logical
-    message passes through it unflattened; transaction markers and heartbeats are not rows at all. They are known by
-    their own field names only where no added field says that the record is a row: a table may have such columns.
+    message passes through it unflattened; transaction markers and heartbeats are not rows at all.
 #}
 {% macro recognise_flattened(feed) -%}
 {%- set prefix = alluvium.string_literal(feed.add_fields_prefix)[1:-1] -%}
@@ -100,10 +99,7 @@ recognised as (
             "case"
             ~ "\n                when fields['" ~ prefix ~ "op'] in ('c', 'u', 'd', 'r') then 'change'"
             ~ "\n                when fields['" ~ prefix ~ "op'] is null and fields['" ~ prefix ~ "deleted'] is not null then 'change'"
-            ~ "\n                when fields['op'] = 'm' and map_contains_key(fields, 'message') then 'message'"
-            ~ "\n                when fields['status'] in ('BEGIN', 'END') and map_contains_key(fields, 'event_count') then 'transaction'"
-            ~ "\n                when map_contains_key(fields, 'ddl') and map_contains_key(fields, 'tableChanges') then 'schema_change'"
-            ~ "\n                when map_keys(fields) = array('ts_ms') then 'heartbeat'"
+            ~ alluvium.flattened_control_kinds(feed)
             ~ "\n                when record_op in ('c', 'u', 'd', 'r') then 'change'"
             ~ "\n                when record_op = 't' then 'truncate'"
             ~ "\n                else 'rejected'"
@@ -119,6 +115,31 @@ recognised as (
     from operations
 )
 {%- endmacro %}
+
+
+{#
+    Control records among flattened rows: known by all of their fields (Debezium 3.6.3; `ts_ms` of markers came with 2), and
+    only where no added field says that the record is a row. Where a table has columns like them and its key is one of them,
+    such a record is its row.
+#}
+{% macro flattened_control_kinds(feed) %}
+    {%- set kinds = [
+        ("message", ["message", "op", "source"], ["transaction", "ts_ms", "ts_ns", "ts_us"], "fields['op'] = 'm' and "),
+        ("transaction", ["data_collections", "event_count", "id", "status"], ["ts_ms"], "fields['status'] in ('BEGIN', 'END') and "),
+        ("schema_change", ["databaseName", "ddl", "source", "tableChanges"], ["schemaName", "ts_ms"], ""),
+        ("heartbeat", ["ts_ms"], [], ""),
+    ] -%}
+    {%- set declared = alluvium.declared_columns(feed) | map(attribute="name") | list -%}
+    {%- set branches = [] -%}
+    {%- for kind, required, optional, condition in kinds
+        if required | reject("in", declared) | list or feed.key | reject("in", required + optional) | list -%}
+        {%- set names = "array_except(map_keys(fields), " ~ alluvium.literal_array(optional) ~ ")" if optional else "map_keys(fields)" -%}
+        {%- do branches.append(
+            "\n                when " ~ condition ~ "array_sort(" ~ names ~ ") = " ~ alluvium.literal_array(required) ~ " then '" ~ kind ~ "'"
+        ) -%}
+    {%- endfor -%}
+    {{ return(branches | join) }}
+{% endmacro %}
 
 
 {# `add.fields=source.lsn` and `add.fields=lsn` name it differently; `ts_ms` without its struct is the connector's clock. #}
@@ -152,14 +173,14 @@ operations as (
 unwrapped as (
     select
         *,
-        startswith({{ record }}['schema'], '{"type":') and map_contains_key({{ record }}, 'payload') as has_schema
+        {{ alluvium.has_schema(record) }} as has_schema
     from parsed
 ),
 
 rows as (
     select
         *,
-        if(has_schema, from_json({{ record }}['payload'], 'map<string,string>'), {{ record }}) as fields,
+        {{ alluvium.row_of_record(record) }} as fields,
         if(
             has_schema,
             {{ alluvium.semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium.schema_fields_type() ~ ">').fields") | indent(4) }},
@@ -168,6 +189,20 @@ rows as (
     from unwrapped
 )
 {%- endmacro %}
+
+
+{#
+    JsonConverter's wrapper has these two fields and no other, and writes the type of a schema first: a table may have columns
+    `schema` and `payload` of JSON.
+#}
+{% macro has_schema(record) -%}
+size({{ record }}) = 2 and map_contains_key({{ record }}, 'payload') and {{ record }}['schema'] like '{"type":"struct",%"optional":%'
+{%- endmacro %}
+
+
+{% macro row_of_record(record) %}
+    {{ return("if(has_schema, from_json(" ~ record ~ "['payload'], 'map<string,string>'), " ~ record ~ ")") }}
+{% endmacro %}
 
 
 {# A bare row says neither its operation nor its position; what the feed's clauses make of it is known once it has types (operations_of_rows). #}
@@ -194,7 +229,7 @@ recognised as (
 
 
 {% macro is_malformed() %}
-    {{ return("lines is null or size(lines) <> 2 or lines[0] is null or lines[1] is null") }}
+    {{ return("lines is null or size(lines) <> 2 or lines[0] is null or lines[1]['line_length'] is distinct from cast(length(value) as string)") }}
 {% endmacro %}
 
 
@@ -218,7 +253,7 @@ recognised as (
 {% macro carried_columns(feed) -%}
 value,
 {%- if alluvium.reads_json_numbers(feed) %}
-number_lines,
+{{ alluvium.number_image(feed) }} as number_image,
 {%- endif %}
 read_error,
 {{ alluvium.is_malformed() }} as malformed,

@@ -2,62 +2,65 @@
     The from_json type of one record. Row images are maps of texts: an unknown column is seen, an absent one is
     told from a NULL, and 64-bit integers and numbers stay text until they meet their declared type. Both
     {schema, payload} and the bare payload are read, so a change of `schemas.enable` in mid-topic is no matter.
+    `line_length` is of the object that ends the line (is_malformed).
 #}
-{% macro record_type(feed, row_image_type) -%}
-    {%- if feed.shape != "envelope" and row_image_type.startswith("map") -%}
-        {%- set value = row_image_type -%}
-    {%- elif feed.shape != "envelope" -%}
-        {%- set fields = row_image_type[7:-1] -%}
-        {%- set value = "struct<payload:" ~ row_image_type ~ ("," ~ fields if fields) ~ ">" -%}
+{% macro record_type(feed) -%}
+    {%- set line_length = ",line_length:string" -%}
+    {%- if feed.shape == "envelope" -%}
+        {%- set envelope = alluvium.envelope_fields(feed) -%}
+        {%- set value = "struct<schema:" ~ alluvium.envelope_schema_type() ~ ",payload:struct<" ~ envelope ~ ">," ~ envelope ~ (line_length if not feed.store_envelope) ~ ">" -%}
     {%- else -%}
-        {%- set envelope = alluvium.envelope_fields(feed, row_image_type) -%}
-        {%- set value = "struct<schema:" ~ alluvium.envelope_schema_type() ~ ",payload:struct<" ~ envelope ~ ">," ~ envelope ~ ">" -%}
+        {%- set value = "map<string,string>" -%}
     {%- endif -%}
     {%- if feed.store_envelope -%}
-        {{ return("struct<value:" ~ value ~ ",metadata:struct<topic:string,partition:int,offset:bigint,timestamp:bigint>>") }}
+        {{ return("struct<value:" ~ value ~ ",metadata:struct<topic:string,partition:int,offset:bigint,timestamp:bigint>" ~ line_length ~ ">") }}
     {%- endif -%}
     {{ return(value) }}
 {%- endmacro %}
 
 
 {#
-    The row image's decimals where they are JSON numbers (`decimal.format=NUMERIC`): as text in the map they would have
-    passed through a double (Spark 3.5's JSON reader copies a number token as one), as DECIMAL fields they do not.
+    Whether decimals are JSON numbers (`decimal.format=NUMERIC`), which costs reading each line a second time. A number of a
+    MongoDB document is a double in the database, too.
 #}
-{% macro number_fields_type(feed) %}
-    {%- set fields = [] -%}
-    {%- for column in alluvium.declared_columns(feed) if column.data_type.startswith("decimal") -%}
-        {%- set whole_digits = alluvium.decimal_precision(column.data_type) - alluvium.decimal_scale(column.data_type) -%}
-        {%- do fields.append(alluvium.quoted_identifier(column.name) ~ ":decimal(38," ~ (38 - whole_digits) ~ ")") -%}
-    {%- endfor -%}
-    {{ return("struct<" ~ fields | join(",") ~ ">") }}
-{% endmacro %}
-
-
-{# Whether there are any, which costs reading each line a second time. #}
 {% macro reads_json_numbers(feed) %}
-    {{ return(feed.decimal_format == "numeric" and alluvium.number_fields_type(feed) != "struct<>") }}
+    {%- set decimals = [] -%}
+    {%- for column in alluvium.declared_columns(feed) if column.data_type.startswith("decimal") -%}
+        {%- do decimals.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(feed.decimal_format == "numeric" and feed.connector != "mongodb" and decimals | length > 0) }}
 {% endmacro %}
 
 
-{# The same for one column, out of number_lines. #}
-{% macro json_number(column, feed) %}
+{#
+    JSON with its numbers as texts. Spark 3.5's JSON reader copies a number with a fraction into a text through a double, and rounds
+    it to the scale of a DECIMAL. A match goes on where the one before ended and passes over whole strings, so no digit of a
+    string is taken for a number; possessive quantifiers neither backtrack nor recurse, however long a string is.
+#}
+{% macro numbers_as_texts(json) %}
+    {%- set string = '"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"' -%}
+    {%- set pattern = '\\G((?:[^"0-9-]++|-(?![0-9])|' ~ string ~ ')*+)(-?[0-9][0-9.eE+-]*+)' -%}
+    {{ return("regexp_replace(" ~ json ~ ", " ~ alluvium.string_literal(pattern) ~ ", '$1\"$2\"')") }}
+{% endmacro %}
+
+
+{# The row image with its numbers as texts, from the same place of the same record as the row image. #}
+{% macro number_image(feed) %}
     {%- set record = "number_lines[0].value" if feed.store_envelope else "number_lines[0]" -%}
-    {%- set name = alluvium.quoted_identifier(column.name) -%}
     {%- if feed.shape != "envelope" -%}
-        {{ return("coalesce(" ~ record ~ ".payload." ~ name ~ ", " ~ record ~ "." ~ name ~ ")") }}
+        {{ return(alluvium.row_of_record(record)) }}
     {%- endif -%}
     {%- set images = [] -%}
     {%- for image in ["before", "after"] -%}
-        {%- do images.append("coalesce(" ~ record ~ ".payload." ~ image ~ "." ~ name ~ ", " ~ record ~ "." ~ image ~ "." ~ name ~ ")") -%}
+        {%- do images.append("coalesce(" ~ record ~ ".payload." ~ image ~ ", " ~ record ~ "." ~ image ~ ")") -%}
     {%- endfor -%}
-    {{ return("if(op = 'd', " ~ images | join(", ") ~ ")") }}
+    {{ return("if(" ~ alluvium.takes_image_before(feed) ~ ", " ~ images | join(", ") ~ ")") }}
 {% endmacro %}
 
 
 {# MongoDB's images are texts of JSON. #}
-{% macro envelope_fields(feed, row_image_type) %}
-    {%- set image = "string" if feed.connector == "mongodb" else row_image_type -%}
+{% macro envelope_fields(feed) %}
+    {%- set image = "string" if feed.connector == "mongodb" else "map<string,string>" -%}
     {%- set source = {"snapshot": "string", "txId": "string", "gtid": "string", "ts_ms": "bigint", "ts_us": "bigint"} -%}
     {%- do source.update(alluvium.source_fields(feed)) -%}
     {%- set source_fields = [] -%}

@@ -180,7 +180,8 @@
     the row image has.
 #}
 {% macro column_text(column, feed) %}
-    {%- set text = "row_image[" ~ alluvium.string_literal(column.name) ~ "]" -%}
+    {%- set image = "number_image" if column.data_type.startswith("decimal") and alluvium.reads_json_numbers(feed) else "row_image" -%}
+    {%- set text = image ~ "[" ~ alluvium.string_literal(column.name) ~ "]" -%}
     {%- if alluvium.may_be_unavailable(column, feed) -%}
         {{ return("if(array_contains(unavailable_columns, " ~ alluvium.string_literal(column.name) ~ "), null, " ~ alluvium.sent_text(column, feed, text) ~ ")") }}
     {%- endif -%}

@@ -6,8 +6,8 @@
 {% macro number_text(column, feed, text) -%}
     {%- if column.cdc.unsigned and feed.bigint_unsigned_handling_mode == "long" -%}
         if({{ text }} like '-%', cast(try_cast({{ text }} as decimal(20, 0)) + 18446744073709551616 as string), {{ text }})
-    {%- elif feed.decimal_format == "numeric" and text.startswith("row_image") -%}
-        cast({{ alluvium.json_number(column, feed) }} as string)
+    {%- elif feed.decimal_format == "numeric" -%}
+        {{ text }}
     {%- else -%}
         {%- set type = alluvium.semantic_type_sql(column, feed) -%}
         case

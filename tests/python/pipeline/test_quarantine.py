@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
-from .events import Line, Number, avro, encoded, flattened, lines, mysql, postgresql, text, unscaled, zipped
+from .events import (
+    HEARTBEAT,
+    MESSAGE,
+    SCHEMA_CHANGE,
+    TRANSACTION,
+    Line,
+    Number,
+    avro,
+    encoded,
+    flattened,
+    lines,
+    mysql,
+    postgresql,
+    text,
+    unscaled,
+    zipped,
+)
 from .project import Feed, Project
 
 COLUMNS: dict[str, Any] = {
@@ -118,6 +135,9 @@ BAD: dict[str, tuple[Line, str, str | None]] = {
     "a number where bytes are": (created(7, raw=12), "type_misfit", "raw"),
     "bracket that closes too early": (text(created(7)) + "]" + text(created(8)), "malformed_json", None),
     "bracket behind": (text(created(7)) + "]", "malformed_json", None),
+    "bracket behind a second object": (text(created(7)) + "," + text(created(8)) + "]", "malformed_json", None),
+    "bracket behind an empty object": (text(created(7)) + ",{}] x", "malformed_json", None),
+    "bracket behind a length": (text(created(7)) + ',{"line_length":9}] x', "malformed_json", None),
     "single quotes": ("{'op': 'c'}", "malformed_json", None),
     "row like a heartbeat": ('{"id":1,"name":"x","ts_ms":5}', "unknown_shape", None),
     "row like a transaction": ('{"id":"1","status":"END","price":5}', "unknown_shape", None),
@@ -155,8 +175,18 @@ ENVELOPE = {
 }
 AVRO = avro(ENVELOPE, *({**created(n), "source": {"lsn": n, "sequence": None}} for n in range(1, 6)))
 
-# Columns of a table that are named as fields of control records are.
-OWN = {"op": "m", "message": "hello", "status": "END", "event_count": "3", "ddl": "x", "tableChanges": "y"}
+# Columns of a table that are named as fields of control records are, and of JsonConverter's wrapper.
+OWN: dict[str, Any] = {
+    "op": "m",
+    "message": "hello",
+    "status": "END",
+    "event_count": "3",
+    "ddl": "x",
+    "tableChanges": "y",
+    "schema": {"type": "order"},
+    "payload": {"id": 777, "name": "another"},
+}
+UNSAID_OP = {"__lsn": 11}
 
 FEEDS = [
     Feed(
@@ -196,6 +226,14 @@ FEEDS = [
                     '["id"]',
                     flattened("c", 9, {"id": 9, "name": "b"}),
                     flattened("c", 10, {"id": 10} | OWN),
+                    {"id": 11} | OWN | UNSAID_OP,
+                    {"id": 12, "status": "END", "event_count": 2} | UNSAID_OP,
+                    {"id": 13, "ddl": "x", "tableChanges": "y"} | UNSAID_OP,
+                    {"id": 14, "op": "m", "message": "hello"} | UNSAID_OP,
+                    TRANSACTION,
+                    SCHEMA_CHANGE,
+                    MESSAGE,
+                    HEARTBEAT,
                 )
             }
         ],
@@ -319,7 +357,7 @@ def test_no_rejected_row_changes_the_state(project: Project) -> None:
 
 
 def test_flattened_records_are_judged_alike(project: Project) -> None:
-    assert arrived(project, "bad_flat", "t") == [1, 9, 10]
+    assert arrived(project, "bad_flat", "t") == [1, 9, 10, 11, 12, 13, 14]
     assert [
         (r["_cdc_line"], r["_cdc_reject_reason"], r["_cdc_reject_detail"]) for r in project.quarantine("bad_flat")
     ] == [
@@ -336,6 +374,9 @@ def test_flattened_records_are_judged_alike(project: Project) -> None:
 def test_columns_named_like_fields_of_control_records_make_no_control_record(project: Project) -> None:
     (row,) = [row for row in project.log("bad_flat") if row["_cdc_line"] == 10]
     assert (row["_cdc_kind"], row["op"], row["status"], row["ddl"]) == ("change", "m", "END", "x")
+    assert json.loads(row["payload"]) == OWN["payload"]
+    others = [row["_cdc_kind"] for row in project.log("bad_flat") if row["_cdc_line"] > 14]
+    assert others == ["transaction", "schema_change", "message", "heartbeat"]
 
 
 def test_unknown_columns_can_be_ignored(project: Project) -> None:

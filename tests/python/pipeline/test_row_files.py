@@ -44,8 +44,10 @@ def parquet(*rows: dict[str, Any]) -> bytes:
         "price": pa.decimal128(12, 2),
         "changed_at": pa.timestamp("us"),
         "change_seq": pa.decimal128(35, 0),
+        "whole": pa.decimal128(38, 10),
+        "payload": pa.struct({"price": pa.float64()}),
     }
-    given = {name: type_ for name, type_ in fields.items() if name in rows[0]}
+    given = {name: type_ for name, type_ in fields.items() if any(name in row for row in rows)}
     file = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(list(rows), schema=pa.schema(given)), file)
     return file.getvalue()
@@ -126,6 +128,8 @@ FEEDS = [
             "price": "decimal(12,2)",
             "changed_at": "timestamp_ntz",
             "change_seq": "decimal(35,0)",
+            "whole": "decimal(38,0)",
+            "payload": "string",
         },
         [
             {"LOAD00000001.parquet": parquet(*(dms(None, key, "1.00", 0, 0) for key in (1, 2, 3)))},
@@ -135,6 +139,8 @@ FEEDS = [
                     dms("U", 1, "2.00", 5, 1),
                     dms("D", 2, None, 5, 3),
                     dms("I", 4, "-7.25", 6, 4),
+                    dms("I", 5, "1.50", 7, 5) | {"whole": Decimal("9" * 28), "payload": {"price": 99.25}},
+                    dms("I", 6, "1.50", 7, 6) | {"whole": Decimal("1.5")},
                 )
             },
             {"20240501-120004.parquet": parquet(dms("U", 2, "9.99", 4, 0), dms("U", 3, None, 4, 1))},
@@ -241,7 +247,10 @@ def test_rows_of_the_jdbc_source_are_in_the_order_of_their_columns(project: Proj
 def test_files_of_dms(project: Project) -> None:
     found = by_id(project, "rows_of_dms")
     shown = {key: (str(row["price"]), row["_is_deleted"]) for key, row in found.items()}
-    assert shown == {1: ("2.50", False), 2: ("9.99", True), 3: ("1.00", False), 4: ("-7.25", False)}
+    assert shown == {1: ("2.50", False), 2: ("9.99", True), 3: ("1.00", False), 4: ("-7.25", False), 5: ("1.50", False)}
+    assert (str(found[5]["whole"]), found[5]["payload"]) == ("9" * 28, '{"price":99.25}')
+    (rejected,) = [row for row in project.log("rows_of_dms") if row["_cdc_kind"] == "rejected"]
+    assert (rejected["_cdc_reject_reason"], rejected["_cdc_reject_detail"]) == ("type_misfit", "whole")
     assert (found[3]["changed_at"], found[3]["_cdc_unresolved_columns"]) == ("2024-05-01 12:00:04.000001", None)
     assert found[2]["_deleted_at"] == "2024-05-01 12:00:05.000001"
     assert "Op" not in found[1]

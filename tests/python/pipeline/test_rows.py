@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from render.harness import Renderer, relation
 
-from .events import Event, Number, lines
+from .events import Event, Number, lines, text
 from .project import Feed, Project, Row
 
 NOON = "2024-05-01T12:00:00"
@@ -86,6 +86,41 @@ SENT: dict[str, tuple[list[tuple[str, str | None]], tuple[str | None, bool]]] = 
 ROWS_SHAPE = {"connector": "table", "shape": "row"}
 
 
+# Numbers of rows with columns `schema` and `payload` of JSON: id -> what is sent of them, and (amount, whole, fine).
+NUMBERS: dict[int, tuple[Event, tuple[str | None, str | None, str | None]]] = {
+    44: ({"amount": 1.5, "payload": {"amount": 99.25}}, ("1.50", None, None)),
+    45: ({"amount": None, "payload": {"amount": 7}}, (None, None, None)),
+    46: ({"payload": {"amount": 7, "whole": 8}}, (None, None, None)),
+    47: ({"amount": 1.5, "schema": {"type": "order"}, "payload": {"id": 777, "amount": 3}}, ("1.50", None, None)),
+    48: (
+        {"whole": Number("9" * 38), "fine": Number("-1234567890123456789012345678.1234567890")},
+        (None, "9" * 38, "-1234567890123456789012345678.1234567890"),
+    ),
+    49: ({"amount": Number("15E-1"), "whole": Number("1E2"), "fine": "0.1"}, ("1.50", "100", "0.1000000000")),
+    50: (
+        {"amount": 1.5, "payload": 'a 1.25, "2.5": \\" 3', "schema": "\\"},
+        ("1.50", None, None),
+    ),
+    51: ({"amount": Number('1.5,"amount":2.5')}, ("1.50", None, None)),
+    52: (
+        {"amount": Number('1.10,"status":NaN'), "whole": Number("9007199254740993.0")},
+        ("1.10", "9007199254740993", None),
+    ),
+}
+# Numbers that a column cannot keep: column, number.
+ROUNDED: dict[str, tuple[str, Any]] = {
+    "half": ("whole", 1.5),
+    "half of text": ("whole", "1.5"),
+    "less than half": ("whole", 0.4),
+    "behind all digits": ("whole", Number("9" * 38 + ".4")),
+    "39 digits": ("whole", Number("1" + "0" * 38)),
+    "fraction of 11 digits": ("fine", Number("1.23456789012")),
+    "digits that no double has": ("fine", Number("1234567890123456789012345678.12345678901")),
+    "next to nothing": ("amount", Number("1e-31")),
+    "nothing that is no number": ("amount", Number("NaN")),
+}
+
+
 def sequences() -> list[dict[str, bytes]]:
     first = [event for events, _, _ in TORTURE.values() for event in events]
     late = [event for _, events, _ in TORTURE.values() for event in events]
@@ -106,7 +141,9 @@ def sequences() -> list[dict[str, bytes]]:
             "types", 2, "ACTIVE", id=43, amount="0.10", local="2024-03-10T02:30:00", zoned="2024-05-01 12:00:00+02:00"
         )
     ]
+    first += [event("numbers", 1, "ACTIVE", id=key, **sent) for key, (sent, _) in NUMBERS.items()]
     rejected = [
+        *(event(name, 1, "ACTIVE", **{column: number}) for name, (column, number) in ROUNDED.items()),
         event("no sequence", None, "ACTIVE"),
         event("no key", 1, "ACTIVE", id=None),
         event("no column", 1, "ACTIVE", colour="red"),
@@ -163,6 +200,10 @@ FEEDS = [
             "source_sequence": "bigint",
             "operation": "string",
             "amount": "decimal(19,2)",
+            "whole": "decimal(38,0)",
+            "fine": "decimal(38,10)",
+            "payload": "string",
+            "schema": "string",
             "day": "date",
             "local": "timestamp_ntz",
             "zoned": "timestamp",
@@ -267,7 +308,7 @@ def test_row_without_a_sequence_or_a_key_is_rejected(project: Project) -> None:
         for row in project.log("rows_by_sequence")
         if row["_cdc_kind"] == "rejected"
     }
-    assert rejected == {
+    assert rejected == {name: ("type_misfit", column) for name, (column, _) in ROUNDED.items()} | {
         "no sequence": ("missing_position", None),
         "no key": ("missing_key", "id"),
         "no column": ("unknown_column", "colour"),
@@ -302,6 +343,16 @@ def test_values_are_plain_numbers_and_iso_times(project: Project) -> None:
     assert (found[42]["local"], found[42]["day"]) == ("2024-03-10 02:30:00.000001", "2024-02-29")
     assert str(found[43]["amount"]) == "0.10"
     assert (found[43]["local"], found[43]["zoned"]) == ("2024-03-10 02:30:00", "2024-05-01 10:00:00")
+
+
+@pytest.mark.parametrize("key", NUMBERS)
+def test_number_is_the_one_of_its_column_digit_by_digit(project: Project, key: int) -> None:
+    (row,) = [row for row in rows_of(project, "rows_by_sequence", "numbers") if row["id"] == key]
+    found = tuple(None if row[name] is None else format(row[name], "f") for name in ("amount", "whole", "fine"))
+    assert found == NUMBERS[key][1]
+    for name in ("schema", "payload"):
+        sent = NUMBERS[key][0].get(name)
+        assert row[name] == (text(sent) if isinstance(sent, dict) else sent)
 
 
 SORTED: dict[str, list[str]] = {

@@ -271,6 +271,7 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, Case]]] = {
                     (Number("9007199254740993"), Decimal(9007199254740993)),
                 ],
             ),
+            "payload": Case("string", {}, [({"decimal": 99.25}, '{"decimal":99.25}')]),
             "unsigned": Case("decimal(20,0)", {"unsigned": True}, [(2**64 - 1, Decimal(2**64 - 1))]),
         },
     ),
@@ -349,6 +350,11 @@ def events(mode: str) -> list[dict[str, Any]]:
     return [make("c", 100 + row["id"], row) for row in rows]
 
 
+def numbered(key: int, number: str) -> dict[str, Any]:
+    """A row with a JSON number, and another one of that name beside it."""
+    return {"id": key, "amount": Number(number), "payload": {"amount": 99.25}}
+
+
 def feed(mode: str) -> Feed:
     options, cases = MODES[mode]
     columns = {name: (case.type, case.cdc) if case.cdc else case.type for name, case in cases.items()}
@@ -375,6 +381,25 @@ FEEDS = [
         ],
     ),
 ]
+FEEDS.append(
+    Feed(
+        "types_of_numbers",
+        {"id": "int", "amount": "decimal(38,10)", "payload": "string"},
+        [
+            {
+                "t+0+0.json": lines(
+                    postgresql("c", 100, numbered(1, "1234567890123456789012345678.1234567890")),
+                    with_schema(postgresql("u", 101, numbered(1, "2.10"), before=numbered(1, "0.1")), {}),
+                    postgresql("d", 102, numbered(1, "9007199254740993")),
+                    postgresql("u", 103, numbered(1, "1"), before=numbered(1, "1e-11")),
+                )
+            }
+        ],
+        (),
+        cdc={"decimal_format": "numeric", "replica_identity": "full"},
+        slow=True,
+    )
+)
 IDS = [
     pytest.param(mode, name, marks=pytest.mark.slow if mode in SLOW else ())
     for mode, (_, cases) in MODES.items()
@@ -403,6 +428,19 @@ def test_value_is_exact(project: Project, mode: str, column: str) -> None:
     assert not any(column in (detail or "").split(", ") for detail in misfits), misfits
     expected = [value for _, value in MODES[mode][1][column].values]
     assert found(project.log(mode), column, len(expected)) == [shown(value) for value in expected]
+
+
+@pytest.mark.slow
+def test_numbers_of_both_images_are_exact(project: Project) -> None:
+    rows = {row["_cdc_line"]: row for row in project.log("types_of_numbers")}
+    found = {line: (shown(row["_cdc_before__amount"]), shown(row["amount"])) for line, row in rows.items() if line < 4}
+    none = shown(None)
+    assert found == {
+        1: (none, "decimal 1234567890123456789012345678.123456789"),
+        2: ("decimal 0.1", "decimal 2.1"),
+        3: (none, "decimal 9007199254740993"),
+    }
+    assert (rows[4]["_cdc_reject_reason"], rows[4]["_cdc_reject_detail"]) == ("type_misfit", "amount")
 
 
 @pytest.mark.parametrize("column", EMBEDDED)

@@ -12,7 +12,6 @@ LOG = relation("stg_shop__orders")
 SOURCE = relation("shop__orders", "bronze")
 RUNS = [{"is_wanted": True, "first_path": "/a", "last_path": "/b", "file_count": 2, "gzip_count": 1, "bytes": 10}]
 RUNS[0] |= {"outdated_count": 0, "superseded_count": 0}
-TEXTS = "map<string,string>"
 FIRST_BATCH = {"number": 1, "after": None, "runs": None}
 NEXT_BATCH = {"number": 3, "after": 2, "runs": RUNS}
 # One column of every kind, and every name that needs quoting.
@@ -247,6 +246,26 @@ def test_recognise_flattened_takes_the_prefix(macros: Renderer) -> None:
     assert_parses(f"with parsed as (select 1), {sql} select * from recognised")
 
 
+def test_flattened_control_kinds_know_a_record_by_all_of_its_fields(macros: Renderer) -> None:
+    """A row of a table that has some of these columns, or all of them, is no control record."""
+    kinds = {
+        "message": ["id", "op", "source", "message"],
+        "transaction": ["id", "status", "event_count", "data_collections"],
+        "schema_change": ["source", "databaseName", "ddl", "tableChanges"],
+        "heartbeat": ["ts_ms"],
+    }
+    sql = macros.render("flattened_control_kinds", feed(shape="flattened"))
+    assert re.findall("then '(.*)'", sql) == list(kinds)
+    assert "= array('data_collections', 'event_count', 'id', 'status') then 'transaction'" in sql
+    assert_expression_parses(f"case {sql} end")
+    for kind, names in kinds.items():
+        table = feed(shape="flattened", columns=[column(name) for name in names], key=[])
+        assert set(re.findall("then '(.*)'", macros.render("flattened_control_kinds", table))) == {*kinds} - {kind}
+    # A row has its key.
+    clocked = feed(shape="flattened", columns=[column("id"), column("ts_ms")])
+    assert "array('ts_ms') then 'heartbeat'" in macros.render("flattened_control_kinds", clocked)
+
+
 def test_flattened_operations(macros: Renderer) -> None:
     sql = macros.sql("flattened_operations", feed(shape="flattened"))
     assert "when fields['__deleted'] = 'true' then 'd' else coalesce(fields['__op'], 'u')" in sql
@@ -267,12 +286,21 @@ def test_carried_columns(macros: Renderer) -> None:
     plain = macros.render("carried_columns", feed())
     assert plain.startswith("value,\nread_error,\n")
     assert plain.endswith("as file_offset")
-    assert "value,\nnumber_lines,\n" in macros.render("carried_columns", feed(decimal_format="numeric", columns=WIDE))
+    numbers = feed(decimal_format="numeric", columns=WIDE)
+    assert f"value,\n{macros.render('number_image', numbers)} as number_image,\n" in macros.render(
+        "carried_columns", numbers
+    )
     assert_expression_parses(plain)
 
 
 def test_is_malformed(macros: Renderer) -> None:
-    assert "size(lines) <> 2" in macros.render("is_malformed")
+    """Spark reads an array up to its end: only the length tells the object that was appended from one of the line."""
+    sql = macros.render("is_malformed")
+    assert "size(lines) <> 2" in sql
+    assert sql.endswith("lines[1]['line_length'] is distinct from cast(length(value) as string)")
+    assert_expression_parses(sql)
+    parsed = macros.sql("decode_records_sql", feed(), FIRST_BATCH)
+    assert "from_json(concat('[', value, ',{\"line_length\":', length(value), '}]')," in parsed
 
 
 def test_has_only_fields(macros: Renderer) -> None:
@@ -299,46 +327,61 @@ def test_delivery_columns(macros: Renderer) -> None:
 
 
 def test_record_type(macros: Renderer) -> None:
-    assert macros.render("record_type", feed(shape="flattened"), TEXTS) == TEXTS
-    stored = macros.render("record_type", feed(shape="flattened", store_envelope=True), TEXTS)
+    assert macros.render("record_type", feed(shape="flattened")) == "map<string,string>"
+    stored = macros.render("record_type", feed(shape="flattened", store_envelope=True))
     assert stored.startswith(
         "struct<value:map<string,string>,metadata:struct<topic:string,partition:int,offset:bigint,"
     )
-    envelope = macros.render("record_type", feed(), TEXTS)
+    envelope = macros.render("record_type", feed())
     assert envelope.startswith("struct<schema:struct<fields:")
     assert envelope.count("before:map<string,string>,after:map<string,string>") == 2
-    for made in (stored, envelope):
+    stored_envelope = macros.render("record_type", feed(store_envelope=True))
+    for made in (stored, envelope, stored_envelope):
+        assert made.endswith(",line_length:string>")
+        assert made.count("line_length") == 1
         assert_expression_parses(f"cast(null as {made})")
 
 
-def test_record_type_of_numbers(macros: Renderer) -> None:
-    """A feed of JSON numbers may have no decimal at all."""
-    for shape in ("envelope", "flattened"):
-        for columns in (WIDE, [column("id", "int")]):
-            made = feed(shape=shape, columns=columns, decimal_format="numeric")
-            numbers = macros.render("record_type", made, macros.render("number_fields_type", made))
-            assert numbers.count("<") == numbers.count(">")
-            assert ",>" not in numbers
+@pytest.mark.parametrize("using", ["json", "parquet"])
+@pytest.mark.parametrize("shape", ["envelope", "flattened"])
+def test_decimals_that_are_json_numbers_are_read_as_texts(macros: Renderer, shape: str, using: str) -> None:
+    numbers = feed(shape=shape, format=using, columns=WIDE, decimal_format="numeric")
+    sql = macros.sql("decode_records_sql", numbers, FIRST_BATCH)
+    assert f"from_json(concat('[', {macros.render('numbers_as_texts', 'value')}, ']')," in sql
+    assert "number_image['total']) as `text__total`" in sql
+    assert "number_lines" not in macros.sql("decode_records_sql", {**numbers, "columns": WIDE[:1]}, FIRST_BATCH)
+    assert_parses(macros.render("decode_records_sql", numbers, FIRST_BATCH))
 
 
-def test_number_fields_type(macros: Renderer) -> None:
-    assert macros.render("number_fields_type", feed(columns=WIDE)) == "struct<`total`:decimal(38,28)>"
-    assert macros.render("number_fields_type", feed()) == "struct<>"
+def test_numbers_as_texts(macros: Renderer) -> None:
+    sql = macros.render("numbers_as_texts", "value")
+    assert sql.startswith("regexp_replace(value, '")
+    assert sql.endswith(""", '$1"$2"')""")
+    assert_expression_parses(sql)
 
 
-def test_json_number(macros: Renderer) -> None:
-    declared = column("price_after", "decimal(8,3)")
-    assert macros.sql("json_number", declared, feed()) == (
-        "if(op = 'd', coalesce(number_lines[0].payload.before.`price_after`, number_lines[0].before.`price_after`),"
-        " coalesce(number_lines[0].payload.after.`price_after`, number_lines[0].after.`price_after`))"
+def test_number_image_is_from_where_the_row_image_is(macros: Renderer) -> None:
+    assert macros.sql("number_image", feed()) == (
+        "if(record_op = 'd', coalesce(number_lines[0].payload.before, number_lines[0].before),"
+        " coalesce(number_lines[0].payload.after, number_lines[0].after))"
     )
-    flattened = macros.sql("json_number", declared, feed(shape="flattened", store_envelope=True))
-    assert flattened == "coalesce(number_lines[0].value.payload.`price_after`, number_lines[0].value.`price_after`)"
+    keyless = macros.sql("number_image", feed(key=[]))
+    assert keyless.startswith("if(is_image_before or record_op = 'd', coalesce(number_lines[0].payload.before, ")
+    stored = feed(shape="flattened", store_envelope=True)
+    assert macros.sql("number_image", stored) == macros.sql("row_of_record", "number_lines[0].value")
+    assert f"{macros.sql('row_of_record', 'lines[0].value')} as fields," in macros.sql("fields_of_record", stored)
+
+
+def test_has_schema_asks_for_the_whole_wrapper(macros: Renderer) -> None:
+    sql = macros.sql("has_schema", "x")
+    assert sql.startswith("size(x) = 2 and map_contains_key(x, 'payload') and x['schema'] like ")
+    assert_expression_parses(sql)
+    assert macros.sql("row_of_record", "x") == "if(has_schema, from_json(x['payload'], 'map<string,string>'), x)"
 
 
 def test_types_of_the_parts_of_a_record(macros: Renderer) -> None:
     """No part types a row image's values: a number that is text stays exact until it meets its declared type."""
-    fields = macros.render("envelope_fields", feed(), TEXTS)
+    fields = macros.render("envelope_fields", feed())
     assert "double" not in fields
     assert "float" not in fields
     assert macros.render("schema_fields_type") in macros.render("envelope_schema_type")

@@ -27,6 +27,11 @@ def test_image_before(macros: Renderer) -> None:
     assert_parses(f"with numbered as (select 1), {macros.render('image_before', ODD)} select * from joined")
 
 
+def test_takes_image_before(macros: Renderer) -> None:
+    assert macros.render("takes_image_before", ODD) == "is_image_before or record_op = 'd'"
+    assert macros.render("takes_image_before", WITH_KEY) == "record_op = 'd'"
+
+
 def test_values_before(macros: Renderer) -> None:
     sql = macros.sql("values_before", ODD)
     assert "`value__it's` as `it's`" in sql

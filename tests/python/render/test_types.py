@@ -186,8 +186,12 @@ def test_plain_number_text(macros: Renderer) -> None:
 
 def test_number_text_of_json_numbers(macros: Renderer) -> None:
     numeric = feed(decimal_format="numeric")
-    sql = macros.sql("number_text", column("d", "decimal(8,3)"), numeric, "row_image['d']")
-    assert sql == f"cast({macros.sql('json_number', column('d', 'decimal(8,3)'), numeric)} as string)"
+    declared = column("d", "decimal(8,3)")
+    assert macros.sql("number_text", declared, numeric, "x") == "x"
+    assert macros.sql("column_text", declared, {**numeric, "columns": [declared]}).endswith("number_image['d'])")
+    # A number of a document is a double at the source.
+    documents = {**numeric, "connector": "mongodb", "columns": [declared]}
+    assert macros.sql("column_text", declared, documents) == "row_image['d']"
 
 
 def test_number_text(macros: Renderer) -> None:
