@@ -11,7 +11,7 @@
     {%- set resets = [] -%}
     {%- if snapshotted_with or batches.after != batches.until -%}
         {%- set news = alluvium.query_rows(alluvium.new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
-        {%- do alluvium.refuse_broken_dump(change_log, feed, batches, known) if feed.full_dumps and known -%}
+        {%- do alluvium.refuse_broken_dump("current_state", change_log, feed, batches, known) if feed.full_dumps and known -%}
         {%- if news.has_whole_deletes -%}
             {%- do exceptions.warn(
                 feed.name ~ ": deletes show more of their rows than a key. Is its REPLICA IDENTITY FULL? Then say `replica_identity: full` in meta.cdc, "
@@ -36,28 +36,48 @@
 {% endmacro %}
 
 
-{# Rows that it lacks are deleted already, and one of them may be in the line that nobody can read. #}
-{% macro refuse_broken_dump(change_log, feed, batches, known) %}
-    {%- set broken = alluvium.query_rows(alluvium.broken_dumps_sql(change_log, feed, batches, known)) -%}
-    {%- if broken and broken[0].file_path -%}
+{#
+    Rows that it lacks are deleted already, and one of them may be in the line that nobody can read. Below a newer reset that holds
+    they are gone in any case.
+#}
+{% macro refuse_broken_dump(caller_name, change_log, feed, batches, known) %}
+    {%- set broken = alluvium.query_rows(alluvium.broken_dump_sql(change_log, feed, batches, known))[0].file_path -%}
+    {%- if broken and not alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, [], known)) -%}
         {% do alluvium.raise_invalid(
-            "current_state: source " ~ feed.name,
-            "full dump", broken[0].file_path,
-            "files without rejected lines, once " ~ this ~ " has applied a dump of that time or a later one; mend it, or have this one delete nothing by " ~ alluvium.rebuild_command(this)
+            caller_name ~ ": source " ~ feed.name,
+            "full dump", broken,
+            "a file without rejected lines, since " ~ this ~ " has deleted what the other files of its dump lack; land it anew, whole, under the same path, or have its dump delete nothing by "
+            ~ alluvium.rebuild_command(this)
         ) %}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro broken_dumps_sql(change_log, feed, batches, known) -%}
-select min(_cdc_file_path) as file_path
+{# A broken file of the dump that is the newest reset. #}
+{% macro broken_dump_sql(change_log, feed, batches, known) -%}
+select min(file_path) as file_path
+from (
+    {{ alluvium.broken_dump_files_sql(change_log, feed, batches, known) | indent(4) }}
+) as broken
+where startswith(position, '{{ known }}')
+{%- endmacro %}
+
+
+{#
+    The files of full dumps with a line that is rejected. A file that was landed anew, or read again, is what its newest batch has: that is
+    what a change log built anew would have of it. A position is any that lies in the dump.
+#}
+{% macro broken_dump_files_sql(change_log, feed, batches, above) -%}
+select
+    _cdc_file_path as file_path,
+    max(_cdc_position) as position
 from {{ change_log }}
 where
-    _cdc_kind = 'rejected'
-    and _cdc_snapshot is not null
-    and {{ alluvium.snapshot_start(feed) }} <= '{{ known }}'
-    and _cdc_batch > {{ batches.after }}
+    _cdc_snapshot is not null
+    and _cdc_position >= '{{ above }}'
     and _cdc_batch <= {{ batches.until }}
+group by _cdc_file_path
+having max(if(_cdc_kind = 'rejected', _cdc_batch, null)) = max(_cdc_batch)
 {%- endmacro %}
 
 
@@ -119,7 +139,12 @@ from (
         {{ alluvium.reset_position(feed) }} as position
     from {{ change_log }}
     where
+        {%- if feed.full_dumps %}
+        {#- A file without rows may have mended its dump. #}
+        (_cdc_kind in ('change', 'truncate') or _cdc_snapshot is not null)
+        {%- else %}
         _cdc_kind in ('change', 'truncate')
+        {%- endif %}
         and _cdc_batch > {{ batches.after }}
         and _cdc_batch <= {{ batches.until }}
     {%- for other in snapshotted_with %}
@@ -184,15 +209,17 @@ from (
 ) as _cdc_resets
 where not exists (
     select 1
+    {%- if feed.full_dumps %}
+    from (
+        {{ alluvium.broken_dump_files_sql(change_log, feed, batches, above) | indent(8) }}
+    ) as broken
+    where startswith(broken.position, _cdc_resets.position)
+    {%- else %}
     from {{ change_log }} as rejected
     where
         rejected._cdc_kind = 'rejected'
-        {%- if feed.full_dumps %}
-        and rejected._cdc_snapshot is not null
-        {%- endif %}
         and (
             (rejected._cdc_position >= '{{ above }}' and startswith(rejected._cdc_position, _cdc_resets.position))
-            {%- if not feed.full_dumps %}
             or (
                 rejected._cdc_position is null
                 and rejected._cdc_batch <= _cdc_resets.batch
@@ -200,8 +227,8 @@ where not exists (
                 -- The clocks of the source and of the storage may differ.
                 and not coalesce(rejected._cdc_file_modified_at < _cdc_resets.source_ts - interval 1 hour, false)
             )
-            {%- endif %}
         )
+    {%- endif %}
 )
 group by position
 order by position
@@ -212,7 +239,9 @@ order by position
     {%- if feed.snapshots == "partial" -%}
         {{ return("_cdc_kind = 'truncate'") }}
     {%- endif -%}
-    {{ return("(_cdc_kind = 'truncate' or (" ~ alluvium.ends_snapshot(["last", "last_in_data_collection"]) ~ "))") }}
+    {#- Any row of a full dump says where that lies, also one that says of a row that it is deleted. -#}
+    {%- set ends = "_cdc_kind = 'change' and _cdc_snapshot is not null" if feed.full_dumps else alluvium.ends_snapshot(["last", "last_in_data_collection"]) -%}
+    {{ return("(_cdc_kind = 'truncate' or (" ~ ends ~ "))") }}
 {% endmacro %}
 
 
@@ -224,7 +253,8 @@ order by position
 
 {# A snapshot resets the table below all of its rows, which share their source position. #}
 {% macro reset_position(feed) %}
-    {{ return("if(_cdc_op = 'r' and _cdc_snapshot like 'last%', " ~ alluvium.snapshot_start(feed) ~ ", _cdc_position)") }}
+    {%- set is_of_snapshot = "_cdc_kind <> 'truncate' and _cdc_snapshot is not null" if feed.full_dumps else "_cdc_op = 'r' and _cdc_snapshot like 'last%'" -%}
+    {{ return("if(" ~ is_of_snapshot ~ ", " ~ alluvium.snapshot_start(feed) ~ ", _cdc_position)") }}
 {% endmacro %}
 
 
@@ -233,7 +263,8 @@ order by position
     {%- if feed.snapshots == "partial" -%}
         {{ return("cast(null as string)") }}
     {%- endif -%}
-    {{ return("if(_cdc_op = 'r' and not _cdc_snapshot <=> 'incremental', " ~ alluvium.snapshot_start(feed) ~ ", null)") }}
+    {%- set is_of_snapshot = "_cdc_snapshot is not null" if feed.full_dumps else "_cdc_op = 'r' and not _cdc_snapshot <=> 'incremental'" -%}
+    {{ return("if(" ~ is_of_snapshot ~ ", " ~ alluvium.snapshot_start(feed) ~ ", null)") }}
 {% endmacro %}
 
 

@@ -78,14 +78,17 @@
 
 {#
     All resets of the table, oldest first, as {position, micros}: a key is computed from its first event on. Remembered by a
-    fingerprint, because one that comes late, or a snapshot that turns out to have a rejected row, changes more than the newest.
+    fingerprint, because one that comes late, or a snapshot that turns out to have a rejected row, changes more than the newest. With full
+    dumps the newest stands behind it: a history refuses what a state refuses.
 #}
 {% macro resets_of_history(change_log, feed, batches, snapshotted_with) %}
     {%- if batches.after == batches.until and not snapshotted_with -%}
         {{ return([]) }}
     {%- endif -%}
+    {%- set known = alluvium.known_reset(this).partition(" ")[2] if feed.full_dumps and is_incremental() else "" -%}
+    {%- do alluvium.refuse_broken_dump("scd2_from_changes", change_log, feed, batches, known) if known -%}
     {%- set resets = alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, "")) -%}
-    {%- set fingerprint = local_md5(tojson(resets)) -%}
+    {%- set fingerprint = local_md5(tojson(resets)) ~ (" " ~ (resets | last).position if feed.full_dumps and resets else "") -%}
     {%- if batches.after != batches.until or fingerprint != alluvium.known_reset(this) -%}
         {%- do alluvium.remember("reset_at", this, fingerprint) -%}
         {%- do alluvium.remember("resets", this, tojson(resets)) -%}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import re
 
 import pytest
@@ -81,6 +82,66 @@ FEEDS = [
     )
     for name, order in ORDERS.items()
 ]
+
+
+def torn(*events: Event) -> bytes:
+    """A file whose last line nobody can read."""
+    return lines(*events) + b'{"id": 3, "no\n'
+
+
+OLD, MIDDLE, NEW = (f"full/2024-05-01T12:{minute}/" for minute in ("00:40", "01:00", "02:00"))
+ZIPPED = gzip.compress(lines(row(3, 3), row(4, 5)), mtime=0)
+# Dumps whose files break and are landed anew; the rounds that are refused by their index.
+MENDED = [
+    {"changes/a.json": lines(row(1, 1), row(2, 2), row(3, 3)), MIDDLE + "a.json": lines(row(1, 1))},
+    {MIDDLE + "b.json": torn(row(2, 2))},
+    {MIDDLE + "b.json": lines(row(2, 2), row(3, 3))},
+    # Late, and of none of its files were rows deleted.
+    {OLD + "a.json": torn(row(1, 1))},
+    {OLD + "a.json": lines(row(1, 1), row(3, 3)), NEW + "a.json": lines(row(1, 1), row(2, 2))},
+    # What it deleted is gone with the newer dump in any case.
+    {MIDDLE + "b.json": torn(row(2, 2), row(3, 3))},
+    {NEW + "b.json.gz": ZIPPED[:-9]},
+    {NEW + "b.json.gz": ZIPPED},
+]
+REFUSED = {1: MIDDLE + "b.json", 6: NEW + "b.json.gz"}
+# Ids of the living rows after each round; a refused one leaves the tables as they were.
+LIVING_WHILE_MENDED = [{1}, {1}, {1, 2, 3}, {1, 2, 3}, {1, 2}, {1, 2}, {1, 2}, {1, 2, 3, 4}]
+OF_DELETES = [
+    {"changes/a.json": lines(*(row(key, key) | {"op": "I"} for key in (1, 2, 3)))},
+    {MIDDLE + "a.json": lines(*(row(key, key) | {"op": "D"} for key in (1, 2)))},
+    {
+        "changes/b.json": lines(row(5, 70), row(6, 70)),
+        NEW + "a.json": lines(row(5, 70)),
+        NEW + "b.json": torn(),
+    },
+    # Mended by a file without a row.
+    {NEW + "b.json": b"\n"},
+]
+FEEDS += [
+    Feed(
+        "dumps_mended",
+        COLUMNS,
+        MENDED,
+        cdc=CDC,
+        models=("log", "state", "history"),
+        fails=("slv_pipe__dumps_mended_state", "slv_pipe__dumps_mended_history"),
+    ),
+    Feed(
+        "dumps_mended_at_once",
+        COLUMNS,
+        [{path: content for landed in MENDED for path, content in landed.items()}],
+        cdc=CDC,
+        models=("log", "state", "history"),
+    ),
+    Feed(
+        "dumps_of_deletes",
+        {**COLUMNS, "op": "string"},
+        OF_DELETES,
+        cdc={**CDC, "apply_as_deletes": "op = 'D'"},
+        models=("log", "state", "history"),
+    ),
+]
 LIVING = {3: 70, 4: 10, 6: 100, 7: 40, 9: 20}
 # Key -> when it was gone: the moment of the first dump without it, less the delay. 8 was never in a dump.
 GONE = {1: 121 - DELAY, 2: 120 - DELAY, 5: 120 - DELAY, 8: 60 - DELAY}
@@ -134,3 +195,42 @@ def test_dump_of_no_time_is_rejected(project: Project) -> None:
         "2024-05-01-12-05": "malformed_json",
         "latest": "missing_position",
     }
+
+
+def living(project: Project, name: str, after_round: int | None = None) -> set[int]:
+    return {found["id"] for found in project.state(name, after_round) if not found["_is_deleted"]}
+
+
+def opened(project: Project, name: str, after_round: int | None = None) -> set[int]:
+    return {found["id"] for found in project.history(name, after_round) if found["_is_current"]}
+
+
+def test_broken_dump_is_refused_where_its_rows_are_deleted_and_goes_on_once_it_is_mended(project: Project) -> None:
+    for number, expected in enumerate(LIVING_WHILE_MENDED):
+        outcome = project.outcomes[number]
+        for kind in ("state", "history"):
+            node = f"slv_pipe__dumps_mended_{kind}"
+            assert (outcome.status[node] == "error") is (number in REFUSED), (number, outcome.messages[node])
+            if number in REFUSED:
+                assert "full dump is" in outcome.messages[node]
+                assert REFUSED[number].replace(":", "%3A") in outcome.messages[node].replace("%253A", "%3A")
+        assert living(project, "dumps_mended", number) == expected, number
+        assert opened(project, "dumps_mended", number) == expected, number
+
+
+def test_mended_dumps_give_the_tables_that_their_files_give_at_once(project: Project) -> None:
+    tables = []
+    for name in ("dumps_mended", "dumps_mended_at_once"):
+        state = {found["id"]: (found["note"], found["_is_deleted"]) for found in project.state(name)}
+        versions = {(v["id"], v["_valid_from"], v["_valid_to"], v["note"]) for v in project.history(name)}
+        tables.append((state, versions))
+    assert tables[0] == tables[1]
+    assert {key for key, (_, is_deleted) in tables[0][0].items() if not is_deleted} == LIVING_WHILE_MENDED[-1]
+
+
+def test_dump_that_has_deletes_alone_deletes_what_it_lacks(project: Project) -> None:
+    for number, expected in enumerate([{1, 2, 3}, set(), {5, 6}, {5}]):
+        assert living(project, "dumps_of_deletes", number) == expected, number
+        assert opened(project, "dumps_of_deletes", number) == expected, number
+    gone = {found["id"]: second(found["_deleted_at"]) for found in project.state("dumps_of_deletes")}
+    assert gone == {1: 60 - DELAY, 2: 60 - DELAY, 3: 60 - DELAY, 5: None, 6: 120 - DELAY}

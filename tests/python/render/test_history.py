@@ -163,6 +163,24 @@ def test_resets_of_history_that_are_known() -> None:
     assert renderer.render("resets_of_history", LOG, feed(), BATCHES, []) == RESETS
 
 
+def test_history_knows_the_newest_full_dump_and_refuses_it_where_it_is_broken() -> None:
+    dumps = feed(full_dumps={"path": "/full/([^/]+)/", "delay_seconds": 0})
+    renderer = with_news()
+    renderer.render("resets_of_history", LOG, dumps, BATCHES, [])
+    (left,) = [sql.partition(" = ")[2] for sql in renderer.queries if sql.startswith("set alluvium.reset_at")]
+    assert left.endswith(f" {RESETS[-1]['position']}")
+    renderer = with_news(reset_at=left)
+    renderer.answers |= {
+        "select min(file_path)": [{"file_path": "/full/a.json"}],
+        "unix_micros(min(source_ts))": [],
+    }
+    with pytest.raises(CompilationError, match=r"scd2_from_changes: source shop.orders: full dump is"):
+        renderer.render("resets_of_history", LOG, dumps, BATCHES, [])
+    # A table that another version built has no position there.
+    renderer = with_news(reset_at=left.partition(" ")[0])
+    assert renderer.render("resets_of_history", LOG, dumps, BATCHES, []) == RESETS
+
+
 def test_touched_keys() -> None:
     renderer = with_news(reset_at="old")
     renderer.answers["set alluvium.reset_at"] = [{"value": "new"}]

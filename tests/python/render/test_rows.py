@@ -413,6 +413,7 @@ def test_current_state_refuses_snapshots_of_a_feed_without_their_positions() -> 
 
 
 DUMPS = {"path": "/full/([^/]+)/", "delay_seconds": 60}
+BATCHES = {"after": 1, "until": 2}
 
 
 def test_time_of_dump(macros: Renderer) -> None:
@@ -505,14 +506,48 @@ def test_feed_with_full_dumps_has_complete_snapshots() -> None:
     assert_parses(renderer.render("decode_rows", SOURCE))
 
 
-def test_broken_dump_is_refused_where_its_rows_are_deleted_already(macros: Renderer) -> None:
+def test_any_row_of_a_dump_says_where_it_lies(macros: Renderer) -> None:
     made = rows(sequence_by=["changed_at"], full_dumps=DUMPS)
-    sql = macros.sql("broken_dumps_sql", "log", made, {"after": 1, "until": 2}, "1000")
-    assert "left(_cdc_position, 20) <= '1000'" in sql
-    assert_parses(sql)
+    start = "left(_cdc_position, 20)"
+    assert macros.render("is_reset", made) == (
+        "(_cdc_kind = 'truncate' or (_cdc_kind = 'change' and _cdc_snapshot is not null))"
+    )
+    assert macros.render("reset_position", made) == (
+        f"if(_cdc_kind <> 'truncate' and _cdc_snapshot is not null, {start}, _cdc_position)"
+    )
+    assert macros.render("snapshot_of_row", made) == f"if(_cdc_snapshot is not null, {start}, null)"
+    news = macros.sql("new_resets_sql", "log", made, BATCHES, [])
+    assert "where (_cdc_kind in ('change', 'truncate') or _cdc_snapshot is not null) and" in news
+    assert_parses(news)
+    assert_parses(macros.render("resets_sql", "log", made, BATCHES, [], "1000"))
+
+
+def test_file_of_a_dump_is_what_its_newest_batch_has(macros: Renderer) -> None:
+    made = rows(sequence_by=["changed_at"], full_dumps=DUMPS)
+    files = macros.sql("broken_dump_files_sql", "log", made, BATCHES, "1000")
+    assert "_cdc_position >= '1000' and _cdc_batch <= 2" in files
+    assert files.endswith(
+        "group by _cdc_file_path having max(if(_cdc_kind = 'rejected', _cdc_batch, null)) = max(_cdc_batch)"
+    )
+    broken = macros.sql("broken_dump_sql", "log", made, BATCHES, "1000")
+    assert files in broken
+    assert broken.endswith("where startswith(position, '1000')")
+    assert_parses(broken)
+
+
+@pytest.mark.parametrize(
+    ("file_path", "resets", "is_refused"),
+    [("/full/a.json", [], True), ("/full/a.json", [{"position": "2000", "micros": 2}], False), (None, [], False)],
+)
+def test_refuse_broken_dump(file_path: str | None, resets: list[Any], is_refused: bool) -> None:
+    made = rows(sequence_by=["changed_at"], full_dumps=DUMPS)
     asked = declared()
-    asked.answers = {"min(_cdc_file_path)": [{"file_path": "/full/a.json"}]}
-    with pytest.raises(CompilationError, match=r'full dump is "/full/a.json"; allowed: files without rejected lines'):
-        asked.render("refuse_broken_dump", "log", made, {"after": 1, "until": 2}, "1000")
-    asked.answers = {"min(_cdc_file_path)": [{"file_path": None}]}
-    assert len(asked.does("refuse_broken_dump", "log", made, {"after": 1, "until": 2}, "1000")) == 1
+    asked.answers = {"select min(file_path)": [{"file_path": file_path}], "unix_micros(min(source_ts))": resets}
+    asked.this = relation("slv_shop__orders_state")
+    arguments = ("current_state", "log", made, BATCHES, "1000")
+    if is_refused:
+        with pytest.raises(CompilationError, match=r'full dump is "/full/a.json"; allowed: a file without') as said:
+            asked.render("refuse_broken_dump", *arguments)
+        assert "`dbt build --full-refresh --select slv_shop__orders_state+`" in str(said.value)
+    else:
+        asked.render("refuse_broken_dump", *arguments)
