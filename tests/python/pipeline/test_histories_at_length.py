@@ -146,10 +146,14 @@ def test_history_of_a_binlog(project: Project) -> None:
 def test_histories_are_what_a_full_refresh_makes(project: Project) -> None:
     roles = [(feed, role) for feed in FEEDS for role in ("history", "tracked") if role in feed.models]
 
+    def left_out(feed: Feed) -> list[str]:
+        # A table keeps a column that is declared no longer until it is built anew.
+        return ["_cdc_batch", *project.feeds[feed.name].cdc.get("except_column_list", [])]
+
     def contents() -> dict[str, list[Row]]:
         return {
             feed.nodes[role]: [
-                {name: value for name, value in row.items() if name != "_cdc_batch"}
+                {name: value for name, value in row.items() if name not in left_out(feed)}
                 for row in project.history(feed.name, role=role)
             ]
             for feed, role in roles
