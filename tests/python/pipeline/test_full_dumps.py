@@ -213,7 +213,7 @@ def test_broken_dump_is_refused_where_its_rows_are_deleted_and_goes_on_once_it_i
             assert (outcome.status[node] == "error") is (number in REFUSED), (number, outcome.messages[node])
             if number in REFUSED:
                 assert "full dump is" in outcome.messages[node]
-                assert REFUSED[number].replace(":", "%3A") in outcome.messages[node].replace("%253A", "%3A")
+                assert REFUSED[number] in outcome.messages[node]
         assert living(project, "dumps_mended", number) == expected, number
         assert opened(project, "dumps_mended", number) == expected, number
 
