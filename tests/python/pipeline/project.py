@@ -298,6 +298,14 @@ class Project:
         rows = self._rows(self.feeds[feed].nodes[role], after_round)
         return sorted(rows, key=lambda row: str(row["_cdc_position"]))
 
+    def living_rows(self, feed: str, after_round: int | None = None) -> list[Row]:
+        """Rows of a state that are not deleted."""
+        return [row for row in self.state(feed, after_round) if not row["_is_deleted"]]
+
+    def current_versions(self, feed: str, after_round: int | None = None) -> list[Row]:
+        """Versions of a history that nothing has ended, by position."""
+        return [row for row in self.history(feed, after_round) if row["_is_current"]]
+
     def living(self, feed: str) -> list[Row]:
         """Rows of the live view, as it is now."""
         return self._rows(self.feeds[feed].nodes["living"], None)

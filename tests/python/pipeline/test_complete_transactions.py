@@ -52,7 +52,6 @@ def end(transaction: int, orders: int, items: int) -> Event:
 
 
 SNAPSHOT = postgresql("r", 10, {"id": 9, "note": "snapshot"}, snapshot="last")
-# (orders, items, markers) that land before each round.
 TORN = '{"before":null,"after":{"id":7,"note":"S"},"sour'
 
 
@@ -61,6 +60,7 @@ def snapshot(key: int, place: str = "true", **more: str) -> Event:
     return postgresql("r", 50_000, {"id": key, "note": "S", **more}, snapshot=place)
 
 
+# (orders, items, markers) that land before each round.
 ROUNDS: list[dict[str, list[Event | str]]] = [
     # Of the first transaction one of two items is missing, of the second its item; the third is whole.
     {
@@ -94,6 +94,7 @@ ROUNDS: list[dict[str, list[Event | str]]] = [
     {},
     {},
 ]
+# The round before which it is.
 DECLARED = 9
 # What lives in (orders, items) after each.
 T1 = ({9: "snapshot", 1: "T1"}, {1: "T1", 2: "T1"})
@@ -130,9 +131,7 @@ def land(project: Project, number: int) -> None:
 
 
 def living(project: Project) -> tuple[dict[int, str], ...]:
-    return tuple(
-        {row["id"]: row["note"] for row in project.state(name) if not row["_is_deleted"]} for name in COLLECTIONS
-    )
+    return tuple({row["id"]: row["note"] for row in project.living_rows(name)} for name in COLLECTIONS)
 
 
 @pytest.fixture(scope="module")

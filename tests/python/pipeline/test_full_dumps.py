@@ -198,11 +198,11 @@ def test_dump_of_no_time_is_rejected(project: Project) -> None:
 
 
 def living(project: Project, name: str, after_round: int | None = None) -> set[int]:
-    return {found["id"] for found in project.state(name, after_round) if not found["_is_deleted"]}
+    return {found["id"] for found in project.living_rows(name, after_round)}
 
 
 def opened(project: Project, name: str, after_round: int | None = None) -> set[int]:
-    return {found["id"] for found in project.history(name, after_round) if found["_is_current"]}
+    return {found["id"] for found in project.current_versions(name, after_round)}
 
 
 def test_broken_dump_is_refused_where_its_rows_are_deleted_and_goes_on_once_it_is_mended(project: Project) -> None:

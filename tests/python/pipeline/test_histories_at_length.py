@@ -95,16 +95,16 @@ def values(rows: list[Row], names: list[str]) -> list[str]:
 @pytest.mark.parametrize("feed", ["long_history", "long_swaps"])
 def test_current_versions_are_the_living_rows(project: Project, feed: str) -> None:
     names = [*project.feeds[feed].columns, "_cdc_unresolved_columns"]
-    current = [row for row in project.history(feed) if row["_is_current"]]
-    living = [row for row in project.state(feed) if not row["_is_deleted"]]
+    current = project.current_versions(feed)
+    living = project.living_rows(feed)
     assert values(current, names) == values(living, names)
 
 
 @pytest.mark.parametrize("round_", range(3))
 def test_current_versions_are_the_living_rows_after_each_round(project: Project, round_: int) -> None:
     names = ["way", "id", "name", "note"]
-    current = [row for row in project.history("long_history", round_) if row["_is_current"]]
-    living = [row for row in project.state("long_history", round_) if not row["_is_deleted"]]
+    current = project.current_versions("long_history", round_)
+    living = project.living_rows("long_history", round_)
     assert values(current, names) == values(living, names)
 
 

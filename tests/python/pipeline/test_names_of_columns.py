@@ -64,16 +64,12 @@ FEEDS = [
 
 
 def test_value_of_a_moved_row(project: Project) -> None:
-    living = [
-        (row["id"], row["note"], row["state"]) for row in project.state("names_of_moves") if not row["_is_deleted"]
-    ]
-    current = [
-        (row["id"], row["note"], row["state"]) for row in project.history("names_of_moves") if row["_is_current"]
-    ]
+    living = [(row["id"], row["note"], row["state"]) for row in project.living_rows("names_of_moves")]
+    current = [(row["id"], row["note"], row["state"]) for row in project.current_versions("names_of_moves")]
     assert living == current == [(2, "long", "x")]
 
 
 def test_rows_of_swapped_keys(project: Project) -> None:
-    living = {row["event"]: row["past"] for row in project.state("names_of_swaps") if not row["_is_deleted"]}
-    current = {row["event"]: row["past"] for row in project.history("names_of_swaps") if row["_is_current"]}
+    living = {row["event"]: row["past"] for row in project.living_rows("names_of_swaps")}
+    current = {row["event"]: row["past"] for row in project.current_versions("names_of_swaps")}
     assert living == current == {1: "b", 2: "a"}

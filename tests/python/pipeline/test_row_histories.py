@@ -112,5 +112,5 @@ def test_column_that_is_not_tracked_shows_its_last_value(project: Project) -> No
 
 def test_rows_at_one_place_add_up_where_nulls_are_ignored(project: Project) -> None:
     living = {row["id"]: (row["left"], row["right"]) for row in project.state("row_parts")}
-    current = {row["id"]: (row["left"], row["right"]) for row in project.history("row_parts") if row["_is_current"]}
+    current = {row["id"]: (row["left"], row["right"]) for row in project.current_versions("row_parts")}
     assert living == current == {1: ("a", "b"), 2: ("c", "d")}

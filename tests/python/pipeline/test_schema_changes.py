@@ -182,19 +182,19 @@ def test_snapshot_deletes_once_its_rejected_row_is_mended(project: Project) -> N
         2: (1, True),
         3: (1, False),
     }
-    current = [row["id"] for row in project.history("mended") if row["_is_current"]]
+    current = [row["id"] for row in project.current_versions("mended")]
     assert sorted(current) == [1, 3]
 
 
 def test_snapshot_that_is_read_again_deletes_nothing_that_a_torn_line_may_have(project: Project) -> None:
-    living = by_id([row for row in project.state("torn") if not row["_is_deleted"]], "quantity")
-    current = by_id([row for row in project.history("torn") if row["_is_current"]], "quantity")
+    living = by_id(project.living_rows("torn"), "quantity")
+    current = by_id(project.current_versions("torn"), "quantity")
     assert living == current == {1: (1,), 2: (1,), 3: (3_000_000_000,), 4: (1,)}
 
 
 def test_line_that_was_torn_before_a_snapshot_was_taken_is_none_of_its_rows(project: Project) -> None:
-    living = by_id([row for row in project.state("torn_before") if not row["_is_deleted"]], "quantity")
-    current = by_id([row for row in project.history("torn_before") if row["_is_current"]], "quantity")
+    living = by_id(project.living_rows("torn_before"), "quantity")
+    current = by_id(project.current_versions("torn_before"), "quantity")
     assert living == current == {1: (1,), 3: (1,)}
 
 
