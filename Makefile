@@ -10,8 +10,10 @@ INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvi
 WORKERS := -n 2
 LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
-# The samples and the tests are small: compiling well and collecting in parallel cost more than running them.
-demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC
+# The samples and the tests are small: compiling well and collecting in parallel cost more than running them, and a heap and a
+# metaspace that begin small are collected whole each time they grow.
+demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC \
+  -XX:MetaspaceSize=256m -Xms1g
 demo demo-changes test: export ALLUVIUM_CODEGEN ?= false
 # One session builds hundreds of tables here. In 2g, at 134 Delta tables, two thirds of the time went into collecting garbage.
 test test-all: export ALLUVIUM_DRIVER_MEMORY ?= 4g

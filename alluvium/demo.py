@@ -102,6 +102,11 @@ def sample_files(everything: bool) -> Iterator[tuple[Path, Path]]:
             yield file, file.relative_to(SAMPLES)
 
 
+def all_landed() -> bool:
+    """Whether every sample file lies in the landing directory."""
+    return all((landing_directory() / place).exists() for _, place in sample_files(everything=True))
+
+
 def landed_by(file: Path, checkpoint: str) -> bool:
     """Whether the sink had written a sample of the shop by a checkpoint of its capture."""
     checkpoints = json.loads((CORPUS / "oracle" / "checkpoints.json").read_text())
@@ -289,7 +294,7 @@ def main(arguments: list[str]) -> int:
         console.print(f"{build.tests} tests passed.", style="bold")
     console.print(f"{time.monotonic() - started:.0f} seconds.")
     console.print("\nNext:")
-    first = LEDGER_COMMAND if arguments else CHANGES_COMMAND
+    first = LEDGER_COMMAND if all_landed() else CHANGES_COMMAND
     for command, purpose in (first, *OTHER_COMMANDS):
         console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False, soft_wrap=True)
     return 0

@@ -39,10 +39,10 @@ def living_rows(spark: SparkSession) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def shown(spark: SparkSession) -> dict[str, str]:
-    """What `make demo`, a second `make demo` and `make demo-changes` print, and what the tables held after each."""
+    """What `make demo`, twice, `make demo-changes` and `make demo` again print, and what the tables held after each."""
     printed: dict[str, str] = {}
     patch = pytest.MonkeyPatch()
-    for step, arguments in (("first", []), ("second", []), ("changes", ["changes"])):
+    for step, arguments in (("first", []), ("second", []), ("changes", ["changes"]), ("last", [])):
         output = io.StringIO()
         console = Console(file=output, width=120)
         patch.setattr(demo, "Console", lambda console=console: console)
@@ -75,7 +75,8 @@ def test_second_demo_says_that_there_is_nothing_new(shown: dict[str, str]) -> No
 def test_changes_equal_the_oracle_at_the_end_and_are_shown(shown: dict[str, str]) -> None:
     assert json.loads(shown["changes rows"]) == oracle_rows("04-final")
     assert re.search(r"shop\.orders +15 \(\+9\)", shown["changes"])
-    assert "make demo-changes" not in shown["changes"]
+    assert "make demo-changes" not in shown["changes"] + shown["last"]
+    assert shown["last rows"] == shown["changes rows"]
 
 
 def test_marts_add_up(spark: SparkSession, shown: dict[str, str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def profile(session_parameters: dict[str, str]) -> dict[str, Any]:
-    """profiles.yml with targets in several session time zones.
+def profile() -> dict[str, Any]:
+    """profiles.yml with targets in several session time zones, for the session of `spark`.
 
     What a row holds may not depend on it, so all is built in one with summer time, whose values are then held against
     literal ones. The captures are built in UTC, as the repository's profile has it.
@@ -25,10 +24,8 @@ def profile(session_parameters: dict[str, str]) -> dict[str, Any]:
     local = {"type": "spark", "method": "session", "host": "NA", "schema": "silver", "threads": 4}
     outputs: dict[str, Any] = {}
     for target, zone in {"utc": "UTC", "kolkata": "Asia/Kolkata", "new_york": "America/New_York"}.items():
-        parameters = copy.copy(session_parameters) | {
-            "spark.sql.session.timeZone": zone,
-            "spark.sql.shuffle.partitions": "2",
-        }
+        # Alone: dbt-spark sets all that are here anew before each statement. The session has the others.
+        parameters = {"spark.sql.session.timeZone": zone, "spark.sql.shuffle.partitions": "2"}
         outputs[target] = local | {"server_side_parameters": parameters}
     return {"alluvium": {"target": "new_york", "outputs": outputs}}
 

@@ -51,7 +51,7 @@ FEEDS = [
     Feed(
         "long_history",
         histories.COLUMNS,
-        histories.rounds(),
+        histories.rounds(3),
         key=("way", "id"),
         models=WITH_STATE,
         tracked='track_history_column_list=["note"]',

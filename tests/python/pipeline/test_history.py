@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -91,7 +92,8 @@ VERSIONS = [
     (11, "a", "n", 65, 70, "r"),
 ]
 COUNT = len(events(""))
-# In which of three rounds each event arrives. The truncate and the snapshot's last row arrive in the second one.
+# In which of three rounds each event arrives; of the fast feed's two, the second has what arrives in the third, too.
+# The truncate and the snapshot's last row arrive in the second one.
 ORDERS: dict[str, list[list[int]]] = {
     "at_once": [[0]] * COUNT,
     "in_order": [[min(number // 9, 2)] for number in range(COUNT)],
@@ -143,7 +145,7 @@ def model_versions(made: list[tuple[int, str, int, str, str]], key: int) -> list
     return found
 
 
-def rounds() -> list[dict[str, bytes]]:
+def rounds(count: int) -> list[dict[str, bytes]]:
     arriving: list[list[Event]] = [[], [postgresql("t", 50)], []]
     for seed in SEEDS:
         chance = random.Random(f"arrival {seed}")
@@ -157,12 +159,20 @@ def rounds() -> list[dict[str, bytes]]:
                 # Newest first inside a file, too.
                 arriving[number].insert(0, event)
     arriving[1].append(row("r", 70, "end", 0, "z", snapshot="last_in_data_collection"))
-    return rounds_of(arriving)
+    return rounds_of([*arriving[: count - 1], chain(*arriving[count - 1 :])])
 
 
 FEEDS = [
-    Feed("history", COLUMNS, rounds(), key=("way", "id"), models=("log", "history")),
+    Feed("history", COLUMNS, rounds(2), key=("way", "id"), models=("log", "history")),
+    Feed("history_of_three", COLUMNS, rounds(3), key=("way", "id"), models=("log", "history"), slow=True),
 ]
+
+
+@pytest.fixture(params=[FEEDS[0].name, pytest.param(FEEDS[1].name, marks=pytest.mark.slow)])
+def feed(request: pytest.FixtureRequest) -> str:
+    """The feed that a test looks at."""
+    name: str = request.param
+    return name
 
 
 def source_position(position: str | None) -> int | None:
@@ -200,50 +210,50 @@ def time(lsn: int | None) -> str | int | None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_versions_in_any_order_of_arrival(project: Project, order: str) -> None:
-    found = of_order(project.history("history"), order)
+def test_versions_in_any_order_of_arrival(project: Project, feed: str, order: str) -> None:
+    found = of_order(project.history(feed), order)
     assert sorted(map(version, found), key=lambda v: (v[0], v[3])) == VERSIONS
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_intervals_are_of_the_times_of_the_same_events(project: Project, order: str) -> None:
-    for found in of_order(project.history("history"), order):
+def test_intervals_are_of_the_times_of_the_same_events(project: Project, feed: str, order: str) -> None:
+    for found in of_order(project.history(feed), order):
         *_, begun, ended, _op = version(found)
         assert (found["_valid_from"], found["_valid_to"]) == (time(begun), time(ended)), found
         assert found["_is_current"] == (ended is None)
         assert found["tags"] == {"of": found["name"]}
 
 
-def test_values_that_no_event_has_brought_are_named(project: Project) -> None:
+def test_values_that_no_event_has_brought_are_named(project: Project, feed: str) -> None:
     named = {
         (found["id"], place(found["_cdc_position"])): found["_cdc_unresolved_columns"]
-        for found in project.history("history")
+        for found in project.history(feed)
         if found["_cdc_unresolved_columns"] and found["way"] in ORDERS
     }
     assert named == {(6, 26): ["note"]}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_versions_of_random_events_are_those_of_a_model(project: Project, seed: int) -> None:
-    found = [version(found) for found in of_order(project.history("history"), f"random {seed}")]
+def test_versions_of_random_events_are_those_of_a_model(project: Project, feed: str, seed: int) -> None:
+    found = [version(found) for found in of_order(project.history(feed), f"random {seed}")]
     expected = [one for key in range(4) for one in model_versions(random_events(seed), key)]
     assert sorted(found, key=lambda v: (v[0], v[3])) == expected
 
 
-def test_unknown_values_of_random_events_are_named(project: Project) -> None:
-    for found in project.history("history"):
+def test_unknown_values_of_random_events_are_named(project: Project, feed: str) -> None:
+    for found in project.history(feed):
         assert (found["_cdc_unresolved_columns"] == ["note"]) == (found["note"] is None), found
 
 
-def test_collapsed_version_shows_its_last_event(project: Project) -> None:
+def test_collapsed_version_shows_its_last_event(project: Project, feed: str) -> None:
     for order in ORDERS:
-        (found,) = [v for v in of_order(project.history("history"), order) if version(v)[:4] == (3, "a", "n", 12)]
+        (found,) = [v for v in of_order(project.history(feed), order) if version(v)[:4] == (3, "a", "n", 12)]
         assert place(found["_cdc_image_position"]) == 22
 
 
-def test_rows_are_those_of_the_events_that_they_begin_with(project: Project) -> None:
-    events_of_log = {found["_cdc_position"]: found for found in project.log("history")}
-    for found in project.history("history"):
+def test_rows_are_those_of_the_events_that_they_begin_with(project: Project, feed: str) -> None:
+    events_of_log = {found["_cdc_position"]: found for found in project.log(feed)}
+    for found in project.history(feed):
         event = events_of_log[found["_cdc_position"]]
         for name in ("way", "id", "_cdc_op", "_cdc_file_path", "_cdc_line"):
             assert found[name] == event[name]

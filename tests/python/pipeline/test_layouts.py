@@ -74,6 +74,7 @@ FEEDS = [
         ],
         cdc={"layout": "lenses", "shape": "flattened"},
         options={"pathGlobFilter": "shop.things(*"},
+        slow=True,
     ),
     Feed(
         "stored",
@@ -98,7 +99,10 @@ FEEDS = [
 ]
 
 
-@pytest.mark.parametrize(("feed", "path"), [("confluent", p) for p in CONFLUENT] + [("lenses", p) for p in LENSES])
+@pytest.mark.parametrize(
+    ("feed", "path"),
+    [("confluent", p) for p in CONFLUENT] + [pytest.param("lenses", p, marks=pytest.mark.slow) for p in LENSES],
+)
 def test_file_is_read_once_with_its_lineage(project: Project, feed: str, path: str) -> None:
     paths = CONFLUENT if feed == "confluent" else LENSES
     (row,) = [row for row in project.log(feed) if row["id"] == list(paths).index(path)]
@@ -111,6 +115,7 @@ def test_location_with_odd_characters_gives_every_row_its_key(project: Project) 
     assert sorted(row["id"] for row in project.state("confluent")) == list(range(len(CONFLUENT)))
 
 
+@pytest.mark.slow
 def test_other_topics_of_the_folder_are_left_out(project: Project) -> None:
     assert len(project.log("lenses")) == len(LENSES)
 

@@ -127,7 +127,14 @@ FEEDS = [
     Feed(
         "offsets", COLUMNS, [confluent(0), confluent(1), {}], key=KEY, cdc=WARN, models=("log", "state"), recorded=True
     ),
-    Feed("offsets_lenses", COLUMNS, [LENSES], key=KEY, cdc={**WARN, "layout": "lenses", "on_gap": "ignore"}),
+    Feed(
+        "offsets_lenses",
+        COLUMNS,
+        [LENSES],
+        key=KEY,
+        cdc={**WARN, "layout": "lenses", "on_gap": "ignore"},
+        slow=True,
+    ),
     Feed(
         "offsets_stored",
         COLUMNS,
@@ -184,6 +191,7 @@ def test_gaps_and_overlaps_of_first_offsets(project: Project) -> None:
     }
 
 
+@pytest.mark.slow
 def test_gaps_and_overlaps_of_last_offsets(project: Project) -> None:
     found = {topic: short(rows) for topic, rows in findings(project, "offsets_lenses").items()}
     assert found == {"lost": [("gap", 2, 3, 2)], "shared": [("overlap", 9, 9, 1)]}
@@ -213,6 +221,7 @@ def test_command_of_the_warning_shows_all(project: Project) -> None:
     assert [shown.count(kind) for kind in ("gap", "overlap", "rewritten")] == [3, 2, 4]
 
 
+@pytest.mark.slow
 def test_ignored_gap_is_not_warned_of(project: Project) -> None:
     printed = project.outcomes[0].printed
     assert "pipe.offsets_lenses: offsets missing" not in printed

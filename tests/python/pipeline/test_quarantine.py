@@ -239,6 +239,7 @@ FEEDS = [
         ],
         cdc={"shape": "flattened"},
         models=("log", "quarantine"),
+        slow=True,
     ),
     Feed(
         "bad_mysql",
@@ -279,6 +280,7 @@ FEEDS = [
         using="parquet",
         cdc={"shape": "flattened"},
         models=("log", "quarantine"),
+        slow=True,
     ),
 ]
 
@@ -356,6 +358,7 @@ def test_no_rejected_row_changes_the_state(project: Project) -> None:
     assert 7 not in changes
 
 
+@pytest.mark.slow
 def test_flattened_records_are_judged_alike(project: Project) -> None:
     assert arrived(project, "bad_flat", "t") == [1, 9, 10, 11, 12, 13, 14]
     assert [
@@ -371,6 +374,7 @@ def test_flattened_records_are_judged_alike(project: Project) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_columns_named_like_fields_of_control_records_make_no_control_record(project: Project) -> None:
     (row,) = [row for row in project.log("bad_flat") if row["_cdc_line"] == 10]
     assert (row["_cdc_kind"], row["op"], row["status"], row["ddl"]) == ("change", "m", "END", "x")
@@ -392,6 +396,7 @@ def test_torn_avro_gives_its_whole_blocks_and_one_rejected_row(project: Project,
     assert [(r["_cdc_reject_reason"], r["_cdc_line"]) for r in rejected(project, "bad_avro", file)] == broken
 
 
+@pytest.mark.slow
 def test_parquet_without_footer_is_one_rejected_row(project: Project) -> None:
     assert [r["_cdc_reject_reason"] for r in project.quarantine("bad_parquet")] == ["unreadable_file"] * 2
 

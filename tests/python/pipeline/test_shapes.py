@@ -113,6 +113,7 @@ FEEDS = [
         ],
         cdc={"layout": "lenses", "store_envelope": True},
         models=("log", "state", "living"),
+        slow=True,
     ),
 ]
 
@@ -140,6 +141,7 @@ def test_ledger_counts_the_control_records(project: Project, feed: str) -> None:
     assert counts == {"line": len(CONTROL), "change": 0, "rejected": 0, "control": len(CONTROL)}
 
 
+@pytest.mark.slow
 def test_store_envelope_has_the_kinds_inside_it(project: Project) -> None:
     assert kinds(project, "stored_kinds") == {
         "change": 3,
@@ -154,7 +156,7 @@ def test_store_envelope_has_the_kinds_inside_it(project: Project) -> None:
     assert [row["id"] for row in project.living("stored_kinds")] == [1]
 
 
-@pytest.mark.parametrize("feed", ["envelopes", "flat", "stored_kinds"])
+@pytest.mark.parametrize("feed", ["envelopes", "flat", pytest.param("stored_kinds", marks=pytest.mark.slow)])
 def test_no_control_record_becomes_a_row(project: Project, feed: str) -> None:
     changes = {row["id"] for row in project.log(feed) if row["_cdc_kind"] == "change"}
     assert {row["id"] for row in project.state(feed)} == changes

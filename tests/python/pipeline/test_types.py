@@ -277,7 +277,6 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, Case]]] = {
     ),
 }
 SHAPES = {"types_iso": "flattened", "types_nano": "flattened"}
-SLOW = {"types_connect", "types_iso", "types_nano"}
 
 # The event's own schema goes before what the source's YAML says.
 EMBEDDED: dict[str, tuple[str, Any, Any, Any]] = {
@@ -359,9 +358,7 @@ def feed(mode: str) -> Feed:
     options, cases = MODES[mode]
     columns = {name: (case.type, case.cdc) if case.cdc else case.type for name, case in cases.items()}
     shape = {"shape": SHAPES[mode]} if mode in SHAPES else {}
-    return Feed(
-        mode, {"id": "int"} | columns, [{"t+0+0.json": lines(*events(mode))}], cdc=options | shape, slow=mode in SLOW
-    )
+    return Feed(mode, {"id": "int"} | columns, [{"t+0+0.json": lines(*events(mode))}], cdc=options | shape, slow=True)
 
 
 FEEDS = [
@@ -400,11 +397,7 @@ FEEDS.append(
         slow=True,
     )
 )
-IDS = [
-    pytest.param(mode, name, marks=pytest.mark.slow if mode in SLOW else ())
-    for mode, (_, cases) in MODES.items()
-    for name in cases
-]
+IDS = [(mode, name) for mode, (_, cases) in MODES.items() for name in cases]
 
 
 def found(rows: list[dict[str, Any]], column: str, count: int) -> list[str]:
@@ -422,6 +415,7 @@ def shown(value: Any) -> str:
     return repr(float("nan")) if value == "NaN" else repr(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "column"), IDS)
 def test_value_is_exact(project: Project, mode: str, column: str) -> None:
     misfits = {row["_cdc_reject_detail"] for row in project.log(mode)}
@@ -450,9 +444,7 @@ def test_schema_in_the_event_decides(project: Project, column: str) -> None:
     assert shown(row[column]) == shown(EMBEDDED[column][3])
 
 
-@pytest.mark.parametrize(
-    "mode", [pytest.param(mode, marks=pytest.mark.slow if mode in SLOW else ()) for mode in (*MODES, "types_embedded")]
-)
+@pytest.mark.parametrize("mode", [*(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES), "types_embedded"])
 def test_no_good_value_is_rejected(project: Project, mode: str) -> None:
     assert {row["_cdc_reject_detail"] for row in project.log(mode)} == {None}
 
