@@ -36,11 +36,16 @@ def collected_modules(session: pytest.Session, package: str | None) -> list[Any]
     return [module for module in modules if getattr(module, "__package__", None) == package]
 
 
+def has_slow_tests(session: pytest.Session, module: Any) -> bool:
+    """Whether a slow test of a module is run."""
+    items = [item for item in session.items if getattr(item, "module", None) is module]
+    return any(item.get_closest_marker("slow") for item in items)
+
+
 def feeds_of(session: pytest.Session, module: Any) -> list[Feed]:
     """The feeds of a module, without the slow ones where none of its slow tests is run."""
-    items = [item for item in session.items if getattr(item, "module", None) is module]
-    has_slow_tests = any(item.get_closest_marker("slow") for item in items)
-    return [feed for feed in getattr(module, "FEEDS", ()) if has_slow_tests or not feed.slow]
+    slow = has_slow_tests(session, module)
+    return [feed for feed in getattr(module, "FEEDS", ()) if slow or not feed.slow]
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +62,7 @@ def project(
     built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile)
     for module in modules:
         if hasattr(module, "prepare"):
-            module.prepare(built)
+            module.prepare(built, slow=has_slow_tests(request.session, module))
     built.build_rounds()
     return built
 

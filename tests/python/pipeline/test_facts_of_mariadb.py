@@ -103,7 +103,7 @@ STATUS_SQL = """{{ config(
 """
 
 
-def prepare(project: Project) -> None:
+def prepare(project: Project, *, slow: bool) -> None:
     """The status of the transactions."""
     (project.folder / "models" / "silver" / f"{STATUS}.sql").write_text(STATUS_SQL, encoding="utf-8")
 

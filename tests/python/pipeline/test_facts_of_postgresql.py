@@ -214,7 +214,7 @@ STATUS_SQL = """{{ config(
 """
 
 
-def prepare(project: Project) -> None:
+def prepare(project: Project, *, slow: bool) -> None:
     """The status of transactions, and the log in which the emptied table's second snapshot is seen to end."""
     (project.folder / "models" / "silver" / f"{STATUS}.sql").write_text(STATUS_SQL, encoding="utf-8")
     state = project.folder / "models" / "silver" / "fact_emptied" / "slv_pipe__fact_emptied_state.sql"

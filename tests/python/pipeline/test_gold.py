@@ -123,7 +123,7 @@ EXPECTED: list[dict[tuple[int, int], tuple[Any, ...]]] = [
 ]
 
 
-def prepare(project: Project) -> None:
+def prepare(project: Project, *, slow: bool) -> None:
     """Puts the repository's models of the shop into the project, over a landing zone of their own."""
     models, target = REPOSITORY / "models", project.folder / "models"
     landing = project.landing / "samples of the shop"
@@ -145,7 +145,7 @@ def prepare(project: Project) -> None:
     sql = f'{{{{ config(contract={{"enforced": false}}) }}}}\nselect count(*) as items from {{{{ ref("{living}") }}}}'
     (target / "gold" / f"{COUNT}.sql").write_text(sql + "\n", encoding="utf-8")
     project.more_models = [*MODELS, MART, AGGREGATE, living, COUNT]
-    for number, (items, orders, products) in enumerate(ROUNDS):
+    for number, (items, orders, products) in enumerate(ROUNDS if slow else ROUNDS[:1]):
         confluent = "samples of the shop/shop/confluent-{}/topics/shop.public.{}/partition=0/shop.public.{}+0+{}.{}"
         entities = {
             ("parquet", "order_items"): items_file(*items),
@@ -168,14 +168,14 @@ def mart(rows: list[Row]) -> dict[tuple[int, int], tuple[Any, ...]]:
     }
 
 
-@pytest.mark.parametrize("number", range(len(ROUNDS)))
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_mart_follows_items_orders_and_products(project: Project, number: int) -> None:
     rows = project.rows(f"{GOLD}.{MART}", project.versions[number][MART])
     assert mart(rows) == EXPECTED[number]
     assert len(rows) == len(EXPECTED[number])
 
 
-@pytest.mark.parametrize("number", range(len(ROUNDS)))
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_aggregate_is_computed_anew_when_its_table_has_changed(project: Project, number: int) -> None:
     expected = EXPECTED[number]
     (row,) = project.rows(f"{GOLD}.{AGGREGATE}", project.versions[number][AGGREGATE])
@@ -220,6 +220,7 @@ def test_mart_is_computed_anew_when_a_view_behind_it_changes(project: Project) -
     assert project.rows(f"{GOLD}.{COUNT}") == [{"items": 1}]
 
 
+@pytest.mark.slow
 def test_incremental_mart_equals_full_refresh(project: Project) -> None:
     def contents() -> list[str]:
         return sorted(map(str, project.rows(f"{GOLD}.{MART}")))

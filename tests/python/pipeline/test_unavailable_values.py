@@ -108,8 +108,8 @@ FEEDS = [
         "encodings",
         {"id": "int"} | {name: encoding[0] for name, encoding in ENCODINGS.items()},
         [
-            {"t+0+0.json": lines(typed("c", 10, 2), typed("u", 20, 1))},
-            {"t+0+9.json": lines(typed("u", 30, 1))},
+            # The values that `held` finds in the state are found in the batch here.
+            {"t+0+0.json": lines(typed("c", 10, 2), typed("u", 20, 1)), "t+0+9.json": lines(typed("u", 30, 1))},
         ],
         models=("log", "state"),
     ),
