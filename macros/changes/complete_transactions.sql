@@ -174,6 +174,12 @@ select
     rejected._cdc_file_length,
     rejected._cdc_line
 from {{ table }} as rejected
+-- As long as the mended row is held back its rejection stands for it.
+inner join {{ table }} as mended
+    on mended._cdc_reject_reason is null
+    and mended._cdc_file_path = rejected._cdc_file_path
+    and mended._cdc_file_length = rejected._cdc_file_length
+    and mended._cdc_line = rejected._cdc_line
 left anti join {{ change_log }} as logged
     on logged._cdc_reject_reason is not null
     and logged._cdc_file_path = rejected._cdc_file_path

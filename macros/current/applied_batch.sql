@@ -84,7 +84,11 @@
         {%- endfor -%}
         {%- do properties.update(alluvium.reset_properties(properties)) -%}
         {%- set tracked_columns = alluvium.remembered("tracked_columns", this) -%}
-        {%- do properties.update({"tracked_columns": tracked_columns}) if tracked_columns -%}
+        {%- if tracked_columns -%}
+            {#- Versions have changed without a batch: marts take the history whole. -#}
+            {%- do properties.update({"generation": alluvium.run_id()}) if alluvium.table_property(this, "tracked_columns") != "none" -%}
+            {%- do properties.update({"tracked_columns": tracked_columns}) -%}
+        {%- endif -%}
         {%- if properties -%}
             {%- do alluvium.remember("written", this, "true") -%}
             {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}

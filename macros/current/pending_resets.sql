@@ -197,14 +197,7 @@ from (
     group by {{ alluvium.reset_position(feed) }}, _cdc_batch
     {%- for other in snapshotted_with %}
     union all
-    select
-        {{ alluvium.snapshot_start(feed) }} as position,
-        _cdc_source_ts as source_ts,
-        cast(null as bigint) as batch
-    from {{ other }}
-    where
-        {{ alluvium.ends_snapshot(["last"]) }}
-        and _cdc_position >= '{{ above }}'
+    {{ alluvium.resets_of_other_log_sql(other, change_log, feed, batches, above) | indent(4) }}
     {%- endfor %}
 ) as _cdc_resets
 where not exists (
@@ -215,23 +208,83 @@ where not exists (
     ) as broken
     where startswith(broken.position, _cdc_resets.position)
     {%- else %}
-    from {{ change_log }} as rejected
+    from (
+        {{ alluvium.standing_rejections_sql(change_log, batches) | indent(8) }}
+    ) as rejected
     where
-        rejected._cdc_kind = 'rejected'
-        and (
-            (rejected._cdc_position >= '{{ above }}' and startswith(rejected._cdc_position, _cdc_resets.position))
-            or (
-                rejected._cdc_position is null
-                and rejected._cdc_batch <= _cdc_resets.batch
-                and length(_cdc_resets.position) = {{ alluvium.source_position_length(feed) }}
-                -- The clocks of the source and of the storage may differ.
-                and not coalesce(rejected._cdc_file_modified_at < _cdc_resets.source_ts - interval 1 hour, false)
-            )
+        (rejected._cdc_position >= '{{ above }}' and startswith(rejected._cdc_position, _cdc_resets.position))
+        or (
+            rejected._cdc_position is null
+            and rejected._cdc_batch <= _cdc_resets.batch
+            and length(_cdc_resets.position) = {{ alluvium.source_position_length(feed) }}
+            -- The clocks of the source and of the storage may differ.
+            and not coalesce(rejected._cdc_written_at < _cdc_resets.source_ts - interval 1 hour, false)
         )
     {%- endif %}
 )
 group by position
 order by position
+{%- endmacro %}
+
+
+{#
+    The end of a snapshot of all tables, from another table's log. It has the batch in which this table's own rows of that snapshot came;
+    of a table that the snapshot found empty nothing came, and any line that nobody can read may have been one.
+#}
+{% macro resets_of_other_log_sql(other, change_log, feed, batches, above) -%}
+select
+    other.position,
+    other.source_ts,
+    coalesce(own.batch, {{ batches.until }}) as batch
+from (
+    select
+        {{ alluvium.snapshot_start(feed) }} as position,
+        _cdc_source_ts as source_ts
+    from {{ other }}
+    where
+        {{ alluvium.ends_snapshot(["last"]) }}
+        and _cdc_position >= '{{ above }}'
+) as other
+left join (
+    select
+        {{ alluvium.snapshot_start(feed) }} as position,
+        max(_cdc_batch) as batch
+    from {{ change_log }}
+    where
+        _cdc_kind = 'change'
+        and _cdc_op = 'r'
+        and _cdc_position >= '{{ above }}'
+        and _cdc_batch <= {{ batches.until }}
+    group by {{ alluvium.snapshot_start(feed) }}
+) as own on other.position = own.position
+{%- endmacro %}
+
+
+{#
+    Rejected lines but for those of a file that was landed anew with another length, as one is that was listed while it was being
+    written: the file is what its newest batch has, and that is what a change log built anew would have of it. When the file was written
+    its other lines say, too: S3 dates an object by the start of a multipart upload, which a sink begins with the first line.
+#}
+{% macro standing_rejections_sql(change_log, batches) -%}
+select
+    rejected.*,
+    greatest(rejected._cdc_file_modified_at, files.source_ts) as _cdc_written_at
+from {{ change_log }} as rejected
+inner join (
+    select
+        _cdc_file_path,
+        max(_cdc_source_ts) as source_ts,
+        max(_cdc_batch) as batch,
+        max_by(_cdc_file_length, _cdc_batch) as file_length
+    from {{ change_log }}
+    where
+        _cdc_batch <= {{ batches.until }}
+        and _cdc_file_path in (select _cdc_file_path from {{ change_log }} where _cdc_kind = 'rejected')
+    group by _cdc_file_path
+) as files
+    on rejected._cdc_file_path = files._cdc_file_path
+    and (rejected._cdc_batch = files.batch or rejected._cdc_file_length = files.file_length)
+where rejected._cdc_kind = 'rejected'
 {%- endmacro %}
 
 

@@ -45,6 +45,28 @@ FEEDS = [
         models=("log", "state"),
     ),
     Feed(
+        "snapshot_in_growing_file",
+        COLUMNS,
+        [
+            {"t+0+0.json": lines(*snapshot(10, 1, 2, 3))},
+            # Listed while it is being written, and whole.
+            {"t+0+9.json": lines(row("r", 20, 1, snapshot="first"), '{"before":null,"aft')},
+            {"t+0+9.json": lines(row("r", 20, 1, snapshot="first"), row("r", 20, 3, snapshot="last"))},
+        ],
+        cdc={"on_overlap": "ignore"},
+        models=("log", "state", "history"),
+    ),
+    Feed(
+        "snapshot_ends_elsewhere",
+        COLUMNS,
+        [
+            {"t+0+0.json": lines(*snapshot(10, 1, 2, 3))},
+            {"t+0+9.json": lines(row("r", 20, 1, snapshot="first"), '{"before":null,"aft', row("r", 20, 3))},
+        ],
+        models=("log", "state", "history"),
+    ),
+    Feed("snapshot_ends_here", COLUMNS, [{}, {"t+0+9.json": lines(row("r", 20, 1, snapshot="last"))}]),
+    Feed(
         "binlog_anew",
         COLUMNS,
         [
@@ -70,13 +92,39 @@ FEEDS = [
 ]
 
 
+def prepare(project: Project, *, slow: bool) -> None:
+    """One of the tables sees the end of its snapshot in another one's log."""
+    feed = project.feeds["snapshot_ends_elsewhere"]
+    for role in ("state", "history"):
+        model = project.folder / "models" / "silver" / feed.name / f"{feed.nodes[role]}.sql"
+        sql = model.read_text(encoding="utf-8")
+        changed = sql.replace('"))', '"), snapshotted_with=[ref("stg_pipe__snapshot_ends_here")])')
+        assert changed != sql
+        model.write_text(changed, encoding="utf-8")
+
+
 def test_partial_snapshot_closes_nothing(project: Project) -> None:
     assert {row["id"] for row in project.state("snapshot_of_some") if not row["_is_deleted"]} == {1, 2, 3}
 
 
-@pytest.mark.parametrize("feed", ["snapshot_with_reject", "snapshot_with_torn_line"])
+@pytest.mark.parametrize("feed", ["snapshot_with_reject", "snapshot_with_torn_line", "snapshot_ends_elsewhere"])
 def test_snapshot_with_a_rejected_row_closes_nothing(project: Project, feed: str) -> None:
-    assert {row["id"] for row in project.state(feed) if not row["_is_deleted"]} == {1, 2, 3}
+    assert living(project, feed) == {1, 2, 3}
+
+
+def test_snapshot_of_a_file_that_was_still_being_written_closes_once_it_is_whole(project: Project) -> None:
+    feed = "snapshot_in_growing_file"
+    assert [living(project, feed, number) for number in range(3)] == [{1, 2, 3}, {1, 2, 3}, {1, 3}]
+    assert {version["id"] for version in project.history(feed) if version["_is_current"]} == {1, 3}
+
+
+def test_history_is_held_against_the_same_snapshots(project: Project) -> None:
+    found = {version["id"] for version in project.history("snapshot_ends_elsewhere") if version["_is_current"]}
+    assert found == {1, 2, 3}
+
+
+def living(project: Project, feed: str, after_round: int | None = None) -> set[int]:
+    return {row["id"] for row in project.living_rows(feed, after_round)}
 
 
 def test_binlog_truncate_and_snapshot(project: Project) -> None:

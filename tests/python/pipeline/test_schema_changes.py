@@ -37,6 +37,8 @@ RENAMED = {"t+0+10.json": lines(row("u", 70, 3, 3, label="web"))}
 
 
 TORN = '{"before":null,"after":{"id":2,"quantity":1},"sour'
+# More than an hour in the milliseconds that an lsn is here.
+MUCH_LATER = 4_000_000
 
 
 FEEDS = [
@@ -88,6 +90,16 @@ FEEDS = [
         "torn_before",
         BEFORE,
         [
+            {"t+0+0.json@old": lines(*(row("c", key, key, 1, gone="x") for key in (1, 2, 3)), TORN)},
+            {"t+0+4.json": lines(snapshot(MUCH_LATER, 1, 1), snapshot(MUCH_LATER, 3, 1, "last"))},
+        ],
+        models=("log", "state", "history"),
+    ),
+    Feed(
+        "torn_in_an_upload",
+        BEFORE,
+        [
+            # S3 dates it by its first line; its others say that it was not written before the snapshot.
             {"t+0+0.json@old": lines(*(row("c", key, key, 1, gone="x") for key in (1, 2, 3)), TORN)},
             {"t+0+4.json": lines(snapshot(100, 1, 1), snapshot(100, 3, 1, "last"))},
         ],
@@ -196,6 +208,12 @@ def test_line_that_was_torn_before_a_snapshot_was_taken_is_none_of_its_rows(proj
     living = by_id(project.living_rows("torn_before"), "quantity")
     current = by_id(project.current_versions("torn_before"), "quantity")
     assert living == current == {1: (1,), 3: (1,)}
+
+
+def test_file_with_changes_of_just_before_a_snapshot_is_not_older(project: Project) -> None:
+    living = by_id(project.living_rows("torn_in_an_upload"), "quantity")
+    current = by_id(project.current_versions("torn_in_an_upload"), "quantity")
+    assert living == current == {1: (1,), 2: (1,), 3: (1,)}
 
 
 def test_history_goes_on_over_the_change(project: Project) -> None:

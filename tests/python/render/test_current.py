@@ -337,6 +337,10 @@ def test_columns_that_make_versions_are_recorded_without_a_batch() -> None:
     renderer.answers = {"set alluvium.tracked_columns": [{"value": "f1"}], **renderer.answers}
     assert renderer.render("is_level_with_upstreams") is False
     assert "('alluvium.tracked_columns' = 'f1')" in renderer.does("record_applied_batches")[-1]
+    # Others than before: versions have changed, and no batch tells a mart.
+    before = {"key": "alluvium.tracked_columns", "value": "f0"}
+    renderer.answers = renderer.answers | {"show tblproperties": [*renderer.answers["show tblproperties"], before]}
+    assert "'alluvium.generation' = '" in renderer.does("record_applied_batches")[-1]
 
 
 def test_record_applied_batches_stores_only_what_is_new() -> None:

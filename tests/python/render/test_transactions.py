@@ -289,4 +289,5 @@ def test_rejected_lines_that_have_been_read_again_are_taken_out() -> None:
     merge = renderer.render("drop_mended_rows_sql", renderer.this, LOG)
     assert fold(renderer.render("mended_rows_sql", renderer.this, LOG)) in fold(merge)
     assert "held._cdc_reject_reason is not null" in merge
+    assert "inner join silver.stg_shop__orders_complete as mended on mended._cdc_reject_reason is null" in fold(merge)
     assert_parses(renderer.render("mended_rows_sql", renderer.this, LOG))
