@@ -142,8 +142,8 @@ where
 
 
 {#
-    Rejected lines that the log no longer has, because their files have been read again: they would keep a snapshot from deleting for ever. Purged as
-    in drop_superseded_rows.
+    Rejected lines that the log no longer has, because their files have been read again, once their mended rows are here: they would keep a snapshot
+    from deleting for ever. Purged as in drop_superseded_rows.
 #}
 {% macro drop_mended_rows(table, change_log) %}
     {%- if alluvium.query_rows("select count(*) as row_count from (" ~ alluvium.mended_rows_sql(table, change_log) ~ ") as mended")[0].row_count -%}

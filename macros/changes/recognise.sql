@@ -240,10 +240,10 @@ recognised as (
             when value is null then 'empty_file'
             when trim(both ' \t\r\n' from value) = '' then 'blank'
             when trim(both ' \t\r\n' from value) = 'null' then 'tombstone'
-            {%- if feed.store_envelope %}
-            when lines[0].metadata is not null and lines[0].value is null and get_json_object(value, '$.value') is null and not ({{ alluvium.is_malformed() }}) then 'tombstone'
-            {%- endif %}
             when {{ alluvium.is_malformed() }} then 'rejected'
+            {%- if feed.store_envelope %}
+            when lines[0].metadata is not null and lines[0].value is null and get_json_object(value, '$.value') is null then 'tombstone'
+            {%- endif %}
             else {{ of_record }}
         end
 {%- endmacro %}

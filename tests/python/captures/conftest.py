@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from .events import json_layout
 from .landing import tables_of
 from .pipeline import Case, Pipeline
 from .plugin import corpora
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 # What `make test` builds, and at which checkpoints (counted from the last one, -1): JSON with and without schema and
 # Parquet (Avro has real files in tests/python/pipeline), both engines, a composite key. `make test-all` builds
@@ -88,7 +83,7 @@ def is_fast(case: Case, *, rebuilt: bool) -> bool:
 
 
 @pytest.fixture(scope="session")
-def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pipeline:
+def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     """The dbt project over what the selected tests ask for; it runs when the first of them asks."""
     asked: dict[str, list[Case]] = {"case": [], "final_case": [], "rebuilt_case": []}
     for item in request.session.items:

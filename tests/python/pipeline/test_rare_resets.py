@@ -92,6 +92,14 @@ FEEDS = [
 ]
 
 
+def living(project: Project, feed: str, after_round: int | None = None) -> set[int]:
+    return {row["id"] for row in project.living_rows(feed, after_round)}
+
+
+def current(project: Project, feed: str) -> set[int]:
+    return {version["id"] for version in project.current_versions(feed)}
+
+
 def prepare(project: Project, *, slow: bool) -> None:
     """One of the tables sees the end of its snapshot in another one's log."""
     feed = project.feeds["snapshot_ends_elsewhere"]
@@ -104,7 +112,7 @@ def prepare(project: Project, *, slow: bool) -> None:
 
 
 def test_partial_snapshot_closes_nothing(project: Project) -> None:
-    assert {row["id"] for row in project.state("snapshot_of_some") if not row["_is_deleted"]} == {1, 2, 3}
+    assert living(project, "snapshot_of_some") == {1, 2, 3}
 
 
 @pytest.mark.parametrize("feed", ["snapshot_with_reject", "snapshot_with_torn_line", "snapshot_ends_elsewhere"])
@@ -115,18 +123,13 @@ def test_snapshot_with_a_rejected_row_closes_nothing(project: Project, feed: str
 def test_snapshot_of_a_file_that_was_still_being_written_closes_once_it_is_whole(project: Project) -> None:
     feed = "snapshot_in_growing_file"
     assert [living(project, feed, number) for number in range(3)] == [{1, 2, 3}, {1, 2, 3}, {1, 3}]
-    assert {version["id"] for version in project.history(feed) if version["_is_current"]} == {1, 3}
+    assert current(project, feed) == {1, 3}
 
 
 def test_history_is_held_against_the_same_snapshots(project: Project) -> None:
-    found = {version["id"] for version in project.history("snapshot_ends_elsewhere") if version["_is_current"]}
-    assert found == {1, 2, 3}
-
-
-def living(project: Project, feed: str, after_round: int | None = None) -> set[int]:
-    return {row["id"] for row in project.living_rows(feed, after_round)}
+    assert current(project, "snapshot_ends_elsewhere") == {1, 2, 3}
 
 
 def test_binlog_truncate_and_snapshot(project: Project) -> None:
-    assert {r["id"]: r["name"] for r in project.state("binlog_anew", 0) if not r["_is_deleted"]} == {4: "d", 5: "e"}
-    assert {r["id"]: r["name"] for r in project.state("binlog_anew", 1) if not r["_is_deleted"]} == {5: "f"}
+    assert {r["id"]: r["name"] for r in project.living_rows("binlog_anew", 0)} == {4: "d", 5: "e"}
+    assert {r["id"]: r["name"] for r in project.living_rows("binlog_anew", 1)} == {5: "f"}

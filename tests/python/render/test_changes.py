@@ -278,7 +278,8 @@ def test_record_kind(macros: Renderer) -> None:
     assert "metadata" not in plain
     stored = macros.sql("record_kind", feed(store_envelope=True), "'change'")
     assert "when lines[0].metadata is not null and lines[0].value is null" in stored
-    assert f"and not ({macros.render('is_malformed')}) then 'tombstone'" in stored
+    rejected = f"when {macros.render('is_malformed')} then 'rejected'"
+    assert stored.index(rejected) < stored.index("when lines[0].metadata is not null")
     for sql in (plain, stored):
         assert_expression_parses(sql)
 
