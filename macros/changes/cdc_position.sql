@@ -28,8 +28,9 @@
     What all deliveries of an event have of its position: what the source says; of a declared order all but the delivery, whose parts
     have 60 characters with their dots.
 #}
-{% macro position_of_event(feed) %}
-    {{ return("left(_cdc_position, length(_cdc_position) - 60)" if alluvium.has_declared_order(feed) else alluvium.snapshot_start(feed)) }}
+{% macro position_of_event(feed, row="") %}
+    {%- set position = row ~ "_cdc_position" -%}
+    {{ return("left({0}, length({0}) - 60)".format(position) if alluvium.has_declared_order(feed) else alluvium.snapshot_start(feed, row)) }}
 {% endmacro %}
 
 

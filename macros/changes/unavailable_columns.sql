@@ -22,7 +22,8 @@
 {% macro has_unavailable_values(feed) %}
     {{ return(
         feed.key | length > 0
-        and (feed.connector == "oracle" or (feed.connector == "postgresql" and feed.replica_identity != "full"))
+        and feed.connector in ["postgresql", "oracle"]
+        and feed.replica_identity != "full"
     ) }}
 {% endmacro %}
 

@@ -2,13 +2,13 @@
     Keys that a second row took while the first one still had it. A swap or a shift of keys in one transaction (a key
     constraint that is checked at its end) sends the create of a key before the delete of the row that had it, so the
     newest event of a key with a living row may be a delete: which row it ends, its image before says. PostgreSQL wants
-    REPLICA IDENTITY FULL for such tables; without, the order of a key's events is enough.
+    REPLICA IDENTITY FULL for such tables; without, the order of a key's events is enough. Oracle checks its keys at the end of each statement.
 
     One row per such key: `rows`, those that live after all its events, oldest first, as structs of `position` and `image`;
     `is_undecided` where an image before was none of them. `from` has all row changes of these keys.
 #}
 {% macro has_contested_keys(feed) %}
-    {{ return(feed.connector == "postgresql" and feed.replica_identity == "full") }}
+    {{ return(feed.connector in ["postgresql", "oracle"] and feed.replica_identity == "full") }}
 {% endmacro %}
 
 
@@ -27,12 +27,12 @@ from (
     select
         {{ key }},
         max_by(struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image), _cdc_position) as _cdc_event,
-        max({{ alluvium.begins_transaction() | indent(8) }}) as _cdc_begins_transaction
+        max({{ alluvium.begins_transaction(feed) | indent(8) }}) as _cdc_begins_transaction
     from (
         {{ alluvium.marked_as_contested(alluvium.changes_after_reset(from, feed, resets) if resets else from, feed, key) | indent(8) }}
     ) as marked
     where _cdc_is_contested
-    group by {{ key }}, {{ alluvium.snapshot_start(feed) }}, _cdc_op
+    group by {{ key }}, {{ alluvium.position_of_event(feed) }}, _cdc_op
 ) as events
 group by {{ key }}
 {%- endmacro %}
@@ -61,7 +61,7 @@ select
 from (
     select
         *,
-        lag(struct(_cdc_op as op, {{ alluvium.snapshot_start(feed) }} as source_position, _cdc_source_ts as source_ts)) over (
+        lag(struct(_cdc_op, _cdc_position, _cdc_source_ts, _cdc_transaction_id)) over (
             partition by {{ partition }} order by _cdc_position
         ) as _cdc_before
     from {{ from | string | indent(4) }}
@@ -70,28 +70,56 @@ from (
 
 
 {% macro takes_living_key(feed) %}
-    {{ return("_cdc_op = 'c' and _cdc_before.op <> 'd' and _cdc_before.source_position <> " ~ alluvium.snapshot_start(feed)) }}
+    {{ return(
+        "_cdc_op = 'c' and _cdc_before._cdc_op <> 'd' and "
+        ~ alluvium.position_of_event(feed, "_cdc_before.") ~ " <> " ~ alluvium.position_of_event(feed)
+    ) }}
 {% endmacro %}
 
 
 {#
-    Whether two events are of one transaction: they have the end of the one before in common. A feed without `source.sequence` has the
-    lsn in its place, and at least the time; where it has no time either, nothing tells transactions apart.
+    Whether two events are of one transaction: by its id, and where one of them has none by what their positions say of it.
 #}
-{% macro is_same_transaction(one, other) %}
+{% macro is_same_transaction(feed, one, other) %}
+    {%- set by_position = alluvium.is_same_time(one, other) if alluvium.has_declared_order(feed)
+        else alluvium.is_same_commit(feed, one, other) -%}
+    {{ return("coalesce(" ~ one.id ~ " = " ~ other.id ~ ", " ~ by_position ~ ")") }}
+{% endmacro %}
+
+
+{#
+    Changes of one transaction have the SCN of its commit in common (Oracle), or the end of the one before (PostgreSQL). Without
+    `source.sequence` PostgreSQL's have the lsn in its place, and at least the time; where they have no time either, nothing tells
+    transactions apart.
+#}
+{% macro is_same_commit(feed, one, other) %}
+    {%- if feed.connector == "oracle" -%}
+        {{ return("left({0}, 24) = left({1}, 24)".format(one.position, other.position)) }}
+    {%- endif -%}
     {{ return(
-        "(left({0}, 20) = left({1}, 20) or left({0}, 20) = substring({0}, 22, 20) and {2} <=> {3})".format(
-            one.position, other.position, one.source_ts, other.source_ts
+        "(left({0}, 20) = left({1}, 20) or left({0}, 20) = substring({0}, 22, 20) and {2})".format(
+            one.position, other.position, alluvium.is_same_time(one, other)
         )
     ) }}
 {% endmacro %}
 
 
-{% macro begins_transaction() %}
-    {{ return("not " ~ alluvium.is_same_transaction(
-        {"position": "_cdc_position", "source_ts": "_cdc_source_ts"},
-        {"position": "_cdc_before.source_position", "source_ts": "_cdc_before.source_ts"},
-    )) }}
+{% macro is_same_time(one, other) %}
+    {{ return(one.source_ts ~ " <=> " ~ other.source_ts) }}
+{% endmacro %}
+
+
+{% macro begins_transaction(feed) %}
+    {{ return("not " ~ alluvium.is_same_transaction(feed, alluvium.transaction_of(feed), alluvium.transaction_of(feed, "_cdc_before."))) }}
+{% endmacro %}
+
+
+{% macro transaction_of(feed, event="") %}
+    {{ return({
+        "position": event ~ "_cdc_position",
+        "source_ts": event ~ "_cdc_source_ts",
+        "id": alluvium.transaction_key(event ~ "_cdc_transaction_id", feed.connector),
+    }) }}
 {% endmacro %}
 
 
@@ -169,22 +197,21 @@ replayed as (
     from (
         select
             {{ alluvium.column_list(feed.key) | join(", ") }},
-            min(struct(_cdc_position as position, _cdc_op as op, _cdc_source_ts as source_ts)) as _cdc_first
+            min(struct(_cdc_position, _cdc_op, _cdc_source_ts, _cdc_transaction_id)) as _cdc_first
         from new_changes
         group by {{ alluvium.column_list(feed.key) | join(", ") }}
     ) as news
     inner join {{ this }} as state on {{ alluvium.same_key(feed, "news", "state") }}
     where
-        news._cdc_first.position <= state._cdc_position
-        or not state._is_deleted and news._cdc_first.op = 'c'
-        -- The same transaction: its end before, or at least its time.
-        or not state._is_deleted and left(news._cdc_first.position, 20) = left(state._cdc_position, 20)
-        or not state._is_deleted and news._cdc_first.source_ts = state._cdc_source_ts
-        or not state._is_deleted and news._cdc_first.source_ts is null and news._cdc_first.op = 'd'
+        news._cdc_first._cdc_position <= state._cdc_position
+        or not state._is_deleted and news._cdc_first._cdc_op = 'c'
+        or not state._is_deleted and {{ alluvium.is_same_transaction(feed, alluvium.transaction_of(feed, "news._cdc_first."), alluvium.transaction_of(feed, "state.")) }}
+        -- Without id and time nothing says that it is another transaction.
+        or not state._is_deleted and news._cdc_first._cdc_source_ts is null and news._cdc_first._cdc_op = 'd'
         or not state._is_deleted and state._cdc_op = 'd'
         {%- if resets %}
         -- One that a truncate or a snapshot has taken away might have been taken from another row.
-        or news._cdc_first.position < '{{ (resets | last).position }}'
+        or news._cdc_first._cdc_position < '{{ (resets | last).position }}'
     union
     select {{ alluvium.column_list(feed.key, "target.") | join(", ") }}
     from {{ this }} as target

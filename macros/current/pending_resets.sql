@@ -14,8 +14,10 @@
         {%- do alluvium.refuse_broken_dump("current_state", change_log, feed, batches, known) if feed.full_dumps and known -%}
         {%- if news.has_whole_deletes -%}
             {%- do exceptions.warn(
-                feed.name ~ ": deletes show more of their rows than a key. Is its REPLICA IDENTITY FULL? Then say `replica_identity: full` in meta.cdc, "
-                ~ "or a swap of keys would lose a row; if not, say which it is"
+                feed.name ~ ": deletes show more of their rows than a key. "
+                ~ ("Has it no LOB column" if feed.connector == "oracle" else "Is its REPLICA IDENTITY FULL")
+                ~ "? Then say `replica_identity: full` in meta.cdc, or a swap of keys would lose a row; if not, say "
+                ~ ("`default`" if feed.connector == "oracle" else "which it is")
             ) -%}
         {%- endif -%}
         {#- The row that kept a snapshot from deleting may have been mended: the end of that snapshot is in an older batch. -#}
@@ -163,7 +165,7 @@ from (
 
 
 {% macro has_undeclared_identity(feed) %}
-    {{ return(feed.replica_identity == "undeclared" and feed.connector == "postgresql") }}
+    {{ return(feed.replica_identity == "undeclared" and feed.connector in ["postgresql", "oracle"]) }}
 {% endmacro %}
 
 
@@ -321,8 +323,8 @@ where rejected._cdc_kind = 'rejected'
 {% endmacro %}
 
 
-{% macro snapshot_start(feed) %}
-    {{ return("left(_cdc_position, " ~ alluvium.source_position_length(feed) ~ ")") }}
+{% macro snapshot_start(feed, row="") %}
+    {{ return("left(" ~ row ~ "_cdc_position, " ~ alluvium.source_position_length(feed) ~ ")") }}
 {% endmacro %}
 
 

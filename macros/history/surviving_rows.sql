@@ -19,7 +19,7 @@ from (
         {{ key }},
         array_sort(collect_list(struct(
             struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image) as event,
-            {{ alluvium.begins_transaction() | indent(12) }} as begins_transaction
+            {{ alluvium.begins_transaction(feed) | indent(12) }} as begins_transaction
         ))) as _cdc_events
     from (
         {{ alluvium.marked_as_contested(alluvium.numbered_stretches(from, resets), feed, key ~ ", _cdc_stretch") | indent(8) }}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUICK_START = GUIDE / "quick-start-own-files.md"
+OPERATING = GUIDE / "operating.md"
 QUARANTINE = GUIDE / "quarantine.md"
 TABLES = GUIDE / "tables.md"
 TOPIC = "crm.public.customers"
@@ -29,11 +31,18 @@ def write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def build(project: Path) -> None:
+def write_models(project: Path, page: Path) -> None:
+    """The models of a page and their YAML, in the files that it names."""
+    for block in [*blocks(page, "yaml"), *blocks(page, "sql")]:
+        if "file" in block.attributes:
+            write(project / block.attributes["file"], block.body.encode())
+
+
+def build(project: Path, *options: str) -> None:
     from dbt.cli.main import dbtRunner
 
     outcome: Any = dbtRunner().invoke(
-        ["--quiet", "build", "--project-dir", str(project), "--profiles-dir", str(project)]
+        ["--quiet", "build", "--project-dir", str(project), "--profiles-dir", str(project), *options]
     )
     assert outcome.exception is None, outcome.exception
     assert outcome.success, [result.message for result in outcome.result if result.status in ("error", "fail")]
@@ -52,17 +61,16 @@ def project(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pa
     settings |= {"model-paths": ["models"], "macro-paths": ["macros"], "test-paths": ["tests"]}
     del settings["models"]["alluvium"]["gold"]
     write(root / "dbt_project.yml", yaml.safe_dump(settings).encode())
-    for block in [*blocks(QUICK_START, "yaml"), *blocks(QUICK_START, "sql"), *blocks(TABLES, "sql")]:
-        if "file" in block.attributes:
-            write(root / block.attributes["file"], block.body.encode())
+    write_models(root, QUICK_START)
+    write_models(root, TABLES)
     (file,) = blocks(QUICK_START, "json")
     write(landing() / file.attributes["file"], file.body.encode())
     build(root)
     return root
 
 
-def landing() -> Path:
-    return Path(os.environ["ALLUVIUM_LANDING"]) / "crm" / TOPIC
+def landing(topic: str = TOPIC) -> Path:
+    return Path(os.environ["ALLUVIUM_LANDING"]) / "crm" / topic
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +127,57 @@ def test_every_query_of_the_guide_runs(quarantined: object, spark: SparkSession)
     for block in queries:
         assert spark.sql(block.body).columns, f"{block.page.name}: {text(block.page)}"
         spark.sql(block.body).collect()
+
+
+@pytest.fixture(scope="module")
+def living_after_marker(quarantined: object, project: Path, spark: SparkSession) -> list[dict[int, str]]:
+    """The customers, by key, after an event whose transaction is open, and after the transaction's END."""
+    write_models(project, OPERATING)
+    sources = project / "models/bronze/crm/_crm__sources.yml"
+    declared = sources.read_text(encoding="utf-8")
+    assert declared.count("key: [id]\n") == 1
+    named = declared.replace("key: [id]\n", "key: [id]\n              data_collection: public.customers\n")
+    sources.write_text(named, encoding="utf-8")
+    state = project / "models/silver/crm/slv_crm__customers_state.sql"
+    of_log = state.read_text(encoding="utf-8")
+    assert of_log.count('current_state(ref("stg_crm__customers"))') == 1
+    state.write_text(
+        of_log.replace('ref("stg_crm__customers")', 'ref("stg_crm__customers_complete")'), encoding="utf-8"
+    )
+    event = json.loads(blocks(QUICK_START, "json")[0].body.splitlines()[2])
+    event["after"]["name"] = "Countess"
+    event["source"] |= {"lsn": 900, "sequence": '["880","900"]', "txId": 90}
+    event["transaction"] = {"id": "90:900", "total_order": 1, "data_collection_order": 1}
+    markers = [
+        {"status": "BEGIN", "id": "90:890", "event_count": None, "data_collections": None, "ts_ms": 1714638600000},
+        {
+            "status": "END",
+            "id": "90:910",
+            "event_count": 1,
+            "data_collections": [{"data_collection": "public.customers", "event_count": 1}],
+            "ts_ms": 1714638600100,
+        },
+    ]
+    write(landing() / f"partition=0/{TOPIC}+0+0000000100.json", json.dumps(event).encode())
+    (commands,) = [
+        [line.split()[2:] for line in block.body.splitlines()]
+        for block in blocks(OPERATING, "sh")
+        if "stg_crm__transaction_status" in block.body
+    ]
+    found = []
+    for offset, marker in enumerate(markers):
+        name = f"partition=0/crm.transaction+0+{offset:010d}.json"
+        write(landing("crm.transaction") / name, json.dumps(marker).encode())
+        if offset == 0:
+            for command in commands:
+                build(project, *command)
+        build(project)
+        rows = spark.sql("select id, name from silver.slv_crm__customers").collect()
+        found.append({row["id"]: row["name"] for row in rows})
+    return found
+
+
+def test_whole_transactions_are_built_as_the_page_says(living_after_marker: list[dict[int, str]]) -> None:
+    while_open, complete = living_after_marker
+    assert while_open[1] == "Ada"
+    assert complete == while_open | {1: "Countess"}

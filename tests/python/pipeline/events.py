@@ -34,7 +34,7 @@ def postgresql(
         lsn: the event's own log sequence number; None leaves the source position out.
         row: the image after; of a delete, the image before.
         before: the image before, of an update.
-        commit: end of the transaction that was committed before; one less than `lsn` by default.
+        commit: end of the transaction that was committed before, which also names it; one less than `lsn` by default.
         snapshot: ``source.snapshot``.
         source: more fields of ``source``, or other values for those that are there.
     """
@@ -53,7 +53,7 @@ def postgresql(
             "db": "shop",
             "schema": "public",
             "table": "things",
-            "txId": 700,
+            "txId": (lsn or 0) - 1 if commit is None else commit,
             **position,
             **source,
         },

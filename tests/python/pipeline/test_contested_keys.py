@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from .events import Event, postgresql, rounds_of
+from .events import Event, flattened, lines, of_connector, postgresql, rounds_of
 from .project import Feed, Project, Row
 
 pytestmark = pytest.mark.slow
 
+SWAPPED = {"id": "int", "name": "string"}
 COLUMNS = {"id": "int", "name": "string", "tags": "map<string,string>"}
 
 
@@ -116,6 +119,34 @@ def rounds() -> list[dict[str, bytes]]:
     return rounds_of(arriving)
 
 
+def oracle(op: str, place: int, key: int, name: str) -> Event:
+    """Its `place` orders it; what is above 100 is of one transaction."""
+    return of_connector(
+        "oracle",
+        op,
+        {"id": key, "name": name},
+        scn=str(place),
+        commit_scn=str(place if op == "r" else 1000 + place // 100),
+        txId=f"0a0{place // 100}",
+    )
+
+
+def by_offset(op: str, place: int, key: int, name: str) -> Event:
+    """Without a position; the id of its transaction ends with the lsn of the event itself."""
+    return flattened(op, None, {"id": key, "name": name}, __transaction_id=f"{place // 100}:{place}")
+
+
+def swaps(event: Callable[[str, int, int, str], Event]) -> list[dict[str, bytes]]:
+    """A swap in one file, one cut between a create and the delete of the row that had the key, and what is no swap."""
+    snapshot = [event("r", 10, key, name) for key, name in ((1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e"), (6, "f"))]
+    whole = [event("d", 101, 1, "a"), event("c", 101, 2, "a"), event("d", 102, 2, "b"), event("c", 102, 1, "b")]
+    cut = [event("d", 201, 3, "c"), event("c", 201, 4, "c"), event("d", 202, 4, "d"), event("c", 202, 3, "d")]
+    # Gone with the transaction after the one that has changed it, and gone where it had moved to.
+    gone = [event("u", 301, 5, "E"), event("d", 401, 5, "E"), event("d", 402, 2, "a")]
+    arriving = [[*snapshot, *whole], cut[:2], cut[2:], gone]
+    return [{f"t+0+{100 * number}.json": lines(*records)} for number, records in enumerate(arriving)]
+
+
 FEEDS = [
     Feed(
         "swap",
@@ -123,6 +154,20 @@ FEEDS = [
         rounds(),
         cdc={"replica_identity": "full"},
         models=("log", "state", "living"),
+    ),
+    Feed(
+        "swap_of_oracle",
+        SWAPPED,
+        swaps(oracle),
+        cdc={"connector": "oracle", "replica_identity": "full"},
+        models=("log", "state", "history"),
+    ),
+    Feed(
+        "swap_flattened",
+        SWAPPED,
+        swaps(by_offset),
+        cdc={"shape": "flattened", "replica_identity": "full", "order_by": "offset"},
+        models=("log", "state", "history"),
     ),
 ]
 
@@ -175,3 +220,13 @@ def test_full_replica_identity_has_no_placeholder(project: Project) -> None:
 def test_row_whose_delete_is_missing_does_not_outlive_its_transaction(project: Project) -> None:
     rows = {row["id"] - LOST: row for row in project.state("swap") if row["id"] >= LOST}
     assert {key: (row["_is_deleted"], row["name"]) for key, row in rows.items()} == dict.fromkeys(range(3), (True, "b"))
+
+
+@pytest.mark.parametrize("feed", ["swap_of_oracle", "swap_flattened"])
+def test_keys_are_swapped_whatever_orders_the_events(project: Project, feed: str) -> None:
+    found = [{row["id"]: row["name"] for row in project.living_rows(feed, number)} for number in range(4)]
+    whole = {1: "b", 2: "a", 5: "e", 6: "f"}
+    assert found[0] == whole | {3: "c", 4: "d"}
+    assert found[2] == whole | {3: "d", 4: "c"}
+    assert found[3] == {1: "b", 3: "d", 4: "c", 6: "f"}
+    assert {version["id"]: version["name"] for version in project.current_versions(feed)} == found[3]

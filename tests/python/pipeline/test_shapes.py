@@ -168,4 +168,4 @@ def test_change_log_has_op_and_source_time(project: Project) -> None:
     found = {row["_cdc_op"] for row in project.log("envelopes")}
     assert found == {"c", "u", "d", "t", "m", None}
     (row,) = [row for row in project.log("envelopes") if row["id"] == 4]
-    assert (row["_cdc_source_ts"], row["_cdc_transaction_id"]) == ("2024-05-01 12:00:00.104", "700")
+    assert (row["_cdc_source_ts"], row["_cdc_transaction_id"]) == ("2024-05-01 12:00:00.104", "103")

@@ -81,7 +81,12 @@ def test_whole_images_before_are_warned_of_where_nothing_is_declared(macros: Ren
     renderer.answers["max(if(is_reset"] = [{"oldest_change": "30", "has_whole_deletes": True}]
     pending(renderer)
     assert len(renderer.warnings) == 1
-    assert "replica_identity: full" in renderer.warnings[0]
+    assert "Is its REPLICA IDENTITY FULL? Then say `replica_identity: full`" in renderer.warnings[0]
+    of_oracle = state("10", oldest_change="30")
+    of_oracle.answers["max(if(is_reset"] = renderer.answers["max(if(is_reset"]
+    of_oracle.render("pending_resets", LOG, feed(connector="oracle"), BATCHES, [])
+    assert "Has it no LOB column? Then say `replica_identity: full`" in of_oracle.warnings[0]
+    assert of_oracle.warnings[0].endswith("if not, say `default`")
     undeclared = macros.sql("new_resets_sql", LOG, feed(), BATCHES, [OTHER])
     assert "as has_whole_deletes" in undeclared
     assert_parses(undeclared)

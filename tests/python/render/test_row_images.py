@@ -85,8 +85,8 @@ def test_changes_of_batches(macros: Renderer) -> None:
 
 
 def test_has_contested_keys(macros: Renderer) -> None:
-    asked = [feed(), FULL, {**FULL, "connector": "mysql"}]
-    assert [macros.render("has_contested_keys", options) for options in asked] == [False, True, False]
+    asked = [feed(), FULL, {**FULL, "connector": "oracle"}, feed(connector="oracle"), {**FULL, "connector": "mysql"}]
+    assert [macros.render("has_contested_keys", options) for options in asked] == [False, True, True, False, False]
 
 
 @pytest.mark.parametrize("resets", [[], ["10"], ["10", "20"]])
@@ -103,14 +103,25 @@ def test_contested_rows(macros: Renderer, resets: list[str]) -> None:
 
 def test_parts_of_contested_rows(macros: Renderer) -> None:
     assert macros.render("takes_living_key", FULL) == (
-        "_cdc_op = 'c' and _cdc_before.op <> 'd' and _cdc_before.source_position <> left(_cdc_position, 41)"
+        "_cdc_op = 'c' and _cdc_before._cdc_op <> 'd'"
+        " and left(_cdc_before._cdc_position, 41) <> left(_cdc_position, 41)"
     )
-    assert macros.render("begins_transaction") == (
-        "not (left(_cdc_position, 20) = left(_cdc_before.source_position, 20)"
-        " or left(_cdc_position, 20) = substring(_cdc_position, 22, 20) and _cdc_source_ts <=> _cdc_before.source_ts)"
+    assert macros.render("begins_transaction", FULL) == (
+        "not coalesce(split_part(_cdc_transaction_id, ':', 1) = split_part(_cdc_before._cdc_transaction_id, ':', 1),"
+        " (left(_cdc_position, 20) = left(_cdc_before._cdc_position, 20)"
+        " or left(_cdc_position, 20) = substring(_cdc_position, 22, 20)"
+        " and _cdc_source_ts <=> _cdc_before._cdc_source_ts))"
     )
-    one, other = ({"position": name, "source_ts": f"{name}_ts"} for name in ("one", "other"))
-    assert "one_ts <=> other_ts" in macros.render("is_same_transaction", one, other)
+    of_oracle = {**FULL, "connector": "oracle"}
+    one, other = (macros.render("transaction_of", of_oracle, f"{name}.") for name in ("one", "other"))
+    assert macros.render("is_same_commit", of_oracle, one, other) == (
+        "left(one._cdc_position, 24) = left(other._cdc_position, 24)"
+    )
+    by_time = macros.render("is_same_time", one, other)
+    assert by_time == "one._cdc_source_ts <=> other._cdc_source_ts"
+    by_offset = macros.render("is_same_transaction", {**of_oracle, "order_by": "offset"}, one, other)
+    assert by_offset == f"coalesce(one._cdc_transaction_id = other._cdc_transaction_id, {by_time})"
+    assert "length(_cdc_before._cdc_position) - 60" in macros.render("takes_living_key", {**FULL, "order_by": "offset"})
     tags = feed(columns=[column("id", "int"), column("name"), column("tags", "map<string,int>")])
     assert macros.render("image_of_event", tags) == "struct(`name`, map_entries(`tags`) as `tags`)"
     assert "array_position(" in macros.render("row_that_ends")
@@ -127,7 +138,7 @@ def test_changes_with_past(macros: Renderer) -> None:
     tables = macros.render("changes_with_past", LOG, FULL, BATCHES).rstrip().rstrip(",")
     assert_parses(f"with {tables} select * from changes")
     late = macros.sql("changes_with_past", LOG, FULL, BATCHES, [{"position": "10", "micros": 1}])
-    assert "or news._cdc_first.position < '10' union select target.`a b`, target.`sel``ect` from" in late
+    assert "or news._cdc_first._cdc_position < '10' union select target.`a b`, target.`sel``ect` from" in late
     assert "exists(array('10'), reset -> reset < target._cdc_position and (target._cdc_image_position < reset" in late
     tables = (
         macros.render("changes_with_past", LOG, FULL, BATCHES, [{"position": "10", "micros": 1}]).rstrip().rstrip(",")

@@ -11,15 +11,19 @@ TYPES = ["string", "binary", "array<int>", "map<string,string>", "struct<a:int>"
 LONG = feed(columns=[column("id", "string"), *[column(f"c{n}", data_type) for n, data_type in enumerate(TYPES)]])
 
 
+ORACLE_FULL = {"connector": "oracle", "replica_identity": "full"}
+
+
 def test_may_be_unavailable(macros: Renderer) -> None:
     names = macros.render("columns_of_unavailable_values", LONG)
     assert names == ["c0", "c1", "c2", "c3", "c4", "c5"], "not the key, nothing of a fixed width"
     assert macros.render("may_be_unavailable", column("note"), feed())
-    for options in ({"connector": "mysql"}, {"connector": "mariadb"}, {"replica_identity": "full"}):
+    for options in ({"connector": "mysql"}, {"connector": "mariadb"}, {"replica_identity": "full"}, ORACLE_FULL):
         assert macros.render("columns_of_unavailable_values", {**LONG, **options}) == []
         assert not macros.render("has_unavailable_values", {**LONG, **options})
     for identity in ("default", "index", "nothing"):
         assert macros.render("has_unavailable_values", feed(replica_identity=identity))
+        assert macros.render("has_unavailable_values", feed(replica_identity=identity, connector="oracle"))
         # An update comes with a whole image before, or not at all.
         assert not macros.render("has_unavailable_values", feed(replica_identity=identity, key=[]))
 
