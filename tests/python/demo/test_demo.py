@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from alluvium import demo
+from alluvium import cli, demo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,13 +97,20 @@ def readme_commands() -> list[str]:
 
 
 @pytest.mark.parametrize("command", readme_commands())
-def test_readme_command_works(command: str, shown: dict[str, str]) -> None:
+def test_readme_command_works(command: str, shown: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown
     program, *arguments = shlex.split(command)
     if program == "make":
         assert (
             subprocess.run(["make", "-n", *arguments], cwd=REPOSITORY, capture_output=True, check=False).returncode == 0
         )
+        return
+    if program == ".venv/bin/alluvium":
+        monkeypatch.setattr("sys.argv", [program, *arguments])
+        monkeypatch.chdir(REPOSITORY)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert not ended.value.code
         return
     assert program == ".venv/bin/dbt"
     if arguments in (["build"], ["test"]):

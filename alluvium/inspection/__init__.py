@@ -1,0 +1,64 @@
+"""What lies in a folder of change files: topics, shapes, keys, columns and what is wrong, without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .entities import Entity, Sampling, describe_entity, list_entities, read_objects
+from .objects import LocationError, open_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Entity", "Inspection", "LocationError", "Sampling", "inspect"]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found below a location.
+
+    Attributes:
+        location: as Spark names it.
+        sampling: how much was read.
+        entities: by folder and topic.
+        others: paths of files that are no change files.
+    """
+
+    location: str
+    sampling: Sampling
+    entities: tuple[Entity, ...]
+    others: tuple[str, ...]
+
+
+def inspect(
+    location: str,
+    sampling: Sampling | None = None,
+    begin: Callable[[int], None] = lambda _: None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Inspection:
+    """Look at what lies at a location.
+
+    Args:
+        location: a local folder or file, or ``s3://bucket/prefix``.
+        sampling: how much is read.
+        begin: called once, with the number of objects that will be read.
+        advance: called with the number of objects that have been read since.
+
+    Raises:
+        LocationError: nothing is there, or it cannot be listed.
+    """
+    sampling = sampling or Sampling()
+    storage = open_storage(location)
+    found, others = list_entities(storage)
+    begin(sum(min(len(entity.objects), sampling.objects) for entity in found))
+    folders = Counter(entity.folder for entity in found)
+    others_in = {path.rpartition("/")[0] for path in others}
+    readings = [read_objects(storage, entity, sampling, advance) for entity in found]
+    declared = {name: table for reading in readings for name, table in reading.declared.items()}
+    entities = tuple(
+        describe_entity(entity, reading, folders[entity.folder] > 1 or entity.folder in others_in, declared)
+        for entity, reading in zip(found, readings, strict=True)
+    )
+    return Inspection(storage.location, sampling, entities, tuple(others))

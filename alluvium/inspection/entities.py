@@ -1,0 +1,397 @@
+"""What the objects below a location are: one entity for each topic, or each folder without topics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from .keys import Key, RowChange, key_by_data, key_of_messages
+from .names import ObjectName, parse_name
+from .records import Content, read_content
+from .schemas import Schema
+from .shapes import Record, is_outbox, recognise
+from .table_changes import DeclaredTable, declared_tables
+from .types import ProposedType, Values, propose_from_schema, propose_from_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from .objects import Storage, StoredObject
+
+MAX_CHANGES_FOR_KEY = 20_000
+"""Changes of one entity that the search of its key plays; more add time, hardly certainty."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How much is read of a location.
+
+    Attributes:
+        objects: of each entity, at most; the first, the last, and others evenly between them.
+        object_bytes: of each object, at most, from its beginning (of Parquet, objects up to this size).
+    """
+
+    objects: int = 50
+    object_bytes: int = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of an entity.
+
+    Attributes:
+        name: as in the records.
+        type: proposed.
+        has_nulls: whether a value was NULL or absent.
+    """
+
+    name: str
+    type: ProposedType
+    has_nulls: bool
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """The offsets of a Kafka partition, by the names of its objects and the lines of those that were read.
+
+    Attributes:
+        first: the lowest; None where only the names' last offsets are known.
+        last: the highest that a name or a line shows.
+        holes: offsets between two objects that no line has; tombstones are one cause.
+        overlaps: offsets that lines of two objects share.
+    """
+
+    first: int
+    last: int
+    holes: int
+    overlaps: int
+
+
+@dataclass(frozen=True)
+class Entity:
+    """What one topic or folder holds.
+
+    Attributes:
+        name: proposed for the source's table.
+        topic: of Kafka, or None.
+        location: folder of its objects, below the inspected location.
+        name_filter: Spark's ``pathGlobFilter`` where other entities share the folder; else None.
+        layout: ``confluent``, ``lenses``, or None.
+        format: ``json``, ``avro`` or ``parquet``.
+        compressions: of its objects; empty for none.
+        partitioned_by: names of Hive-style folders below the location.
+        shape: ``envelope``, ``flattened``, ``row``; None for a topic of control records alone.
+        has_store_envelope: whether the sink has kept key, headers and metadata.
+        is_outbox: whether its rows are events of an outbox table, or what the EventRouter made of them.
+        connector: of ``source``, or None.
+        versions: of the connector.
+        key: proposed.
+        columns: proposed, in their order.
+        questions: what the files cannot tell, in words.
+        ops: number of changes by op.
+        controls: number of control records by kind.
+        schema_versions: number of different row schemas in the files.
+        offsets: by Kafka partition.
+        first_change: the earliest time of a change in the source, or None.
+        last_change: the latest one.
+        objects: how many there are.
+        length: bytes of all of them.
+        objects_read: how many were read.
+        lines: that were read.
+        errors: object, line and what is wrong, of those that were read.
+    """
+
+    name: str
+    topic: str | None
+    location: str
+    name_filter: str | None
+    layout: str | None
+    format: str
+    compressions: tuple[str, ...]
+    partitioned_by: tuple[str, ...]
+    shape: str | None
+    has_store_envelope: bool
+    is_outbox: bool
+    connector: str | None
+    versions: tuple[str, ...]
+    key: Key
+    columns: tuple[Column, ...]
+    questions: tuple[str, ...]
+    ops: Mapping[str, int]
+    controls: Mapping[str, int]
+    schema_versions: int
+    offsets: Mapping[int, Offsets]
+    first_change: datetime | None
+    last_change: datetime | None
+    objects: int
+    length: int
+    objects_read: int
+    lines: int
+    errors: tuple[tuple[str, int, str], ...]
+
+
+@dataclass
+class _Found:
+    """The objects of one entity, as they are listed."""
+
+    folder: str
+    topic: str | None
+    layout: str | None
+    objects: list[tuple[StoredObject, ObjectName]] = field(default_factory=list)
+
+
+def list_entities(storage: Storage) -> tuple[list[_Found], list[str]]:
+    """Group the objects of a location by folder and topic, and list those that are no change files."""
+    found: dict[tuple[str, str | None], _Found] = {}
+    others: list[str] = []
+    for stored in storage.objects():
+        name = parse_name(stored.path)
+        if name.format is None and name.topic is None:
+            others.append(stored.path)
+            continue
+        key = (name.folder, name.topic)
+        found.setdefault(key, _Found(name.folder, name.topic, name.layout)).objects.append((stored, name))
+    for entity in found.values():
+        entity.objects.sort(key=lambda entry: (entry[1].partition or 0, entry[1].offset or 0, entry[0].path))
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], others
+
+
+def sample(objects: Sequence[Any], count: int) -> list[Any]:
+    """The first, the last, and others evenly between them."""
+    if len(objects) <= count:
+        return list(objects)
+    step = (len(objects) - 1) / (count - 1) if count > 1 else 0
+    return [objects[round(number * step)] for number in range(count)]
+
+
+@dataclass
+class _Reading:
+    """What has been read of an entity."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    ops: Counter[str] = field(default_factory=Counter)
+    controls: Counter[str] = field(default_factory=Counter)
+    formats: Counter[str] = field(default_factory=Counter)
+    compressions: set[str] = field(default_factory=set)
+    connectors: Counter[str] = field(default_factory=Counter)
+    versions: set[str] = field(default_factory=set)
+    tables: set[str] = field(default_factory=set)
+    message_keys: list[Any] = field(default_factory=list)
+    changes: list[RowChange] = field(default_factory=list)
+    schemas: dict[int, Schema] = field(default_factory=dict)
+    values: dict[str, Values] = field(default_factory=dict)
+    images: int = 0
+    present: Counter[str] = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
+    errors: list[tuple[str, int, str]] = field(default_factory=list)
+    lines: int = 0
+    stored: int = 0
+    objects: int = 0
+    says_meaning: bool = True
+    spans: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    declared: dict[str, DeclaredTable] = field(default_factory=dict)
+
+    def add_content(self, content: Content, name: ObjectName, path: str) -> None:
+        self.formats[content.format] += 1
+        self.compressions |= {content.compression} if content.compression else set()
+        self.errors += [(path, line, error) for line, error in content.errors]
+        self.lines += len(content.lines)
+        self.says_meaning = self.says_meaning and content.says_meaning
+        offsets: list[int] = []
+        for line, value in content.lines:
+            record = recognise(value, content.schema)
+            self.add_record(record)
+            offset = record.offset
+            if offset is None and name.offset is not None and name.layout == "confluent":
+                offset = name.offset + line - 1
+            if offset is not None:
+                offsets.append(offset)
+        if name.partition is not None and offsets and not content.is_cut:
+            last = name.offset if name.layout == "lenses" and name.offset is not None else max(offsets)
+            self.spans.setdefault(name.partition, []).append((min(offsets), last))
+
+    def add_record(self, record: Record) -> None:
+        self.stored += record.is_stored
+        if record.kind not in ("envelope", "flattened", "row"):
+            self.controls[record.kind] += 1
+            if record.kind == "schema_change":
+                self.declared |= declared_tables(record.value)
+            if record.kind == "truncate":
+                self.changes.append(RowChange("t", None, None))
+            return
+        self.kinds[record.kind] += 1
+        source = record.source or {}
+        self._add_source(source)
+        op = record.op or ("d" if record.after is None else "c")
+        if record.kind != "row":
+            self.ops[op] += 1
+        if isinstance(record.key, dict):
+            self.message_keys.append(record.key)
+        if record.schema:
+            self.schemas[id(record.schema)] = record.schema
+        deleted = op == "d" and record.kind == "flattened"
+        before, after = (record.after, None) if deleted else (record.before, record.after)
+        if after is not None:
+            self._add_image(after)
+        if len(self.changes) < MAX_CHANGES_FOR_KEY:
+            # Changes of one transaction have its commit's time in common, where its number is not sent.
+            transaction = source.get("txId") or source.get("gtid") or source.get("ts_ms")
+            self.changes.append(RowChange("r" if record.kind == "row" else op, before, after, transaction))
+
+    def _add_image(self, image: Mapping[str, Any]) -> None:
+        self.images += 1
+        for name, value in image.items():
+            self.values.setdefault(name, Values()).add(value)
+            self.present[name] += value is not None
+
+    def _add_source(self, source: Mapping[str, Any]) -> None:
+        if source.get("connector"):
+            self.connectors[str(source["connector"])] += 1
+        if source.get("version"):
+            self.versions.add(str(source["version"]))
+        table = source.get("table") or source.get("collection")
+        if table:
+            self.tables.add(str(table))
+        try:
+            seconds = int(source["ts_ms"]) / 1000
+        except (KeyError, TypeError, ValueError):
+            return
+        self.seconds.append(seconds)
+
+
+def read_objects(storage: Storage, found: _Found, sampling: Sampling, done: Callable[[int], None]) -> _Reading:
+    """Read a sample of an entity's objects.
+
+    Args:
+        storage: of the location.
+        found: the entity's objects.
+        sampling: how many of them, and how much of each.
+        done: called with the number of objects that have been read since.
+    """
+    reading = _Reading()
+    chosen = sample(found.objects, sampling.objects)
+    for stored, name in chosen:
+        limit = sampling.object_bytes
+        if name.format == "parquet" and stored.length > limit:
+            done(1)
+            continue
+        content = storage.read(stored.path, limit if stored.length > limit else None)
+        reading.add_content(read_content(content, stored.path, is_cut=stored.length > limit), name, stored.path)
+        done(1)
+    reading.objects = len(chosen)
+    return reading
+
+
+def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Mapping[str, DeclaredTable]) -> Entity:
+    """Say what an entity is.
+
+    Args:
+        found: its objects.
+        reading: what was read of them.
+        shared: whether other files lie in the same folder.
+        declared: the tables that schema changes of the same location tell of, by their names.
+    """
+    shape = reading.kinds.most_common(1)[0][0] if reading.kinds else None
+    table = declared.get(next(iter(reading.tables))) if len(reading.tables) == 1 else None
+    columns = _columns(reading, table)
+    names = [column.name for column in columns]
+    key = Key((), "a topic of control records")
+    if table:
+        key = Key(table.key, "the schema changes beside it")
+    elif shape:
+        candidates = [column.name for column in columns if not column.has_nulls]
+        key = key_of_messages(reading.message_keys, names) or key_by_data(reading.changes, candidates)
+    formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
+    instants = [datetime.fromtimestamp(seconds, timezone.utc) for seconds in reading.seconds]
+    return Entity(
+        name=_entity_name(found, reading),
+        topic=found.topic,
+        location=found.folder,
+        name_filter=_name_filter(found) if shared else None,
+        layout=found.layout,
+        format=formats.most_common(1)[0][0],
+        compressions=tuple(sorted(reading.compressions)),
+        partitioned_by=found.objects[0][1].partitioned_by,
+        shape=shape,
+        has_store_envelope=reading.stored > 0,
+        is_outbox=is_outbox(set(names)),
+        connector=reading.connectors.most_common(1)[0][0] if reading.connectors else None,
+        versions=tuple(sorted(reading.versions)),
+        key=key,
+        columns=columns,
+        questions=tuple(_questions(key, columns, reading, table)) if shape else (),
+        ops=dict(reading.ops),
+        controls=dict(reading.controls),
+        schema_versions=len({repr(schema) for schema in reading.schemas.values()}),
+        offsets={partition: _offsets(spans) for partition, spans in sorted(reading.spans.items())},
+        first_change=min(instants, default=None),
+        last_change=max(instants, default=None),
+        objects=len(found.objects),
+        length=sum(stored.length for stored, _ in found.objects),
+        objects_read=reading.objects,
+        lines=reading.lines,
+        errors=tuple(reading.errors),
+    )
+
+
+def _entity_name(found: _Found, reading: _Reading) -> str:
+    if len(reading.tables) == 1:
+        return next(iter(reading.tables))
+    if found.topic:
+        return found.topic.rpartition(".")[2]
+    return found.folder.rpartition("/")[2] or "rows"
+
+
+def _name_filter(found: _Found) -> str | None:
+    if found.topic is None:
+        return None
+    escaped = "".join(f"\\{letter}" if letter in "\\*?[]{}" else letter for letter in found.topic)
+    return f"{escaped}{'(' if found.layout == 'lenses' else '+'}*"
+
+
+_NUMBERS = ("int32", "int64")
+
+
+def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ...]:
+    described: dict[str, Schema] = {}
+    for schema in reading.schemas.values():
+        described |= schema.fields
+    columns = []
+    for name in [*described, *(name for name in reading.values if name not in described)]:
+        values = reading.values.get(name, Values())
+        if table and name in table.types:
+            proposed = table.types[name]
+        elif name in described and (reading.says_meaning or described[name].type not in (*_NUMBERS, "string")):
+            proposed = propose_from_schema(described[name])
+        else:
+            proposed = propose_from_values(name, values, described.get(name))
+        columns.append(Column(name, proposed, reading.present[name] < reading.images))
+    return tuple(columns)
+
+
+def _questions(key: Key, columns: Sequence[Column], reading: _Reading, table: DeclaredTable | None) -> Iterator[str]:
+    asked = [key.question, *(column.type.question for column in columns)]
+    yield from (question for question in asked if question)
+    numbers = [
+        column.name
+        for column in columns
+        if column.type.data_type in ("int", "bigint")
+        and not column.type.question
+        and not column.type.semantic_type
+        and column.name not in key.columns
+    ]
+    if numbers and not table and not (reading.schemas and reading.says_meaning):
+        yield f"which of {', '.join(numbers)} count days or are times? Nothing in the records says what a number means."
+
+
+def _offsets(spans: Iterable[tuple[int, int]]) -> Offsets:
+    ordered = sorted(spans)
+    holes = overlaps = 0
+    reached = ordered[0][0] - 1
+    for first, last in ordered:
+        holes += max(0, first - reached - 1)
+        overlaps += max(0, min(last, reached) - first + 1)
+        reached = max(reached, last)
+    return Offsets(ordered[0][0], reached, holes, overlaps)

@@ -1,0 +1,73 @@
+"""What an object's path says: topic, Kafka partition and offset, layout, format, and the folder of its entity."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+# topic+partition+offset.ext (Confluent, Aiven), topic(partition_offset).ext (Lenses).
+_CONFLUENT = re.compile(r"^(?P<topic>.+)\+(?P<partition>\d+)\+(?P<offset>\d+)(?P<extensions>(\.\w+)*)$")
+_LENSES = re.compile(r"^(?P<topic>.+)\((?P<partition>\d+)_(?P<offset>\d+)\)(?P<extensions>(\.\w+)*)$")
+
+_FORMATS = {"json": "json", "jsonl": "json", "ndjson": "json", "avro": "avro", "parquet": "parquet"}
+_COMPRESSIONS = {"gz": "gzip", "snappy": "snappy", "zstd": "zstd", "bz2": "bzip2", "lz4": "lz4"}
+
+
+@dataclass(frozen=True)
+class ObjectName:
+    """What a path says.
+
+    Attributes:
+        folder: of the entity: the object's, without the parts at its end that a partitioner has made.
+        topic: of Kafka; None where the name does not carry it.
+        layout: ``confluent`` (the offset is the file's first), ``lenses`` (its last), or None.
+        partition: of Kafka, or None.
+        offset: of Kafka, or None.
+        format: ``json``, ``avro`` or ``parquet`` by the extension; None where it says none of them.
+        compression: by the extension, or None.
+        partitioned_by: names of the Hive-style parts below the folder (``country`` of ``country=Peru``).
+    """
+
+    folder: str
+    topic: str | None
+    layout: str | None
+    partition: int | None
+    offset: int | None
+    format: str | None
+    compression: str | None
+    partitioned_by: tuple[str, ...]
+
+
+def parse_name(path: str) -> ObjectName:
+    """Take a path apart.
+
+    Args:
+        path: below the location, with ``/`` between its parts.
+    """
+    parts = PurePosixPath(path)
+    found = {"confluent": _CONFLUENT.match(parts.name), "lenses": _LENSES.match(parts.name)}
+    layout, match = next(((name, match) for name, match in found.items() if match), (None, None))
+    extensions = (match["extensions"] if match else "".join(parts.suffixes)).lower().strip(".").split(".")
+    folders = list(parts.parts[:-1])
+    partitioned_by: list[str] = []
+    while folders and _is_made_by_partitioner(folders[-1]):
+        name, equals, _ = folders.pop().partition("=")
+        if equals and name != "partition":
+            partitioned_by.insert(0, unquote(name))
+    return ObjectName(
+        folder="/".join(folders),
+        topic=match["topic"] if match else None,
+        layout=layout,
+        partition=int(match["partition"]) if match else None,
+        offset=int(match["offset"]) if match else None,
+        format=next((_FORMATS[extension] for extension in extensions if extension in _FORMATS), None),
+        compression=next((_COMPRESSIONS[extension] for extension in extensions if extension in _COMPRESSIONS), None),
+        partitioned_by=tuple(partitioned_by),
+    )
+
+
+def _is_made_by_partitioner(folder: str) -> bool:
+    """A Hive-style partition (``country=Peru``, ``year=2026``), or a bare part of a date (``2026``, ``11``)."""
+    return "=" in folder or re.fullmatch(r"\d{1,4}", folder) is not None

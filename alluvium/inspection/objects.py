@@ -1,0 +1,177 @@
+"""Objects below a local folder or an S3 prefix: listed and read alike."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+S3_SCHEMES = ("s3", "s3a", "s3n")
+
+
+class LocationError(Exception):
+    """A location cannot be looked at; the message is one sentence that says what to do."""
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """One object.
+
+    Attributes:
+        path: below the location, with ``/`` between its parts; of a location that is one file, its name.
+        length: in bytes.
+        modified_at: when the storage says that it was written, in UTC.
+    """
+
+    path: str
+    length: int
+    modified_at: datetime
+
+
+class Storage(Protocol):
+    """A location whose objects can be listed and read.
+
+    Attributes:
+        location: folder, with the scheme as Spark names it (``s3a``) and without a slash at its end.
+    """
+
+    location: str
+
+    def objects(self) -> Iterator[StoredObject]:
+        """Every object that Spark would read, in no certain order."""
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """The object's content; of one that is longer than ``limit`` bytes, its first ones."""
+
+
+def open_storage(location: str) -> Storage:
+    """Open a location.
+
+    Args:
+        location: a local folder or file, or ``s3://bucket/prefix``; ``s3a`` and ``s3n`` are the same.
+
+    Raises:
+        LocationError: there is nothing at the location, or it is of a kind that cannot be read here.
+    """
+    parts = urlsplit(location)
+    if parts.scheme in S3_SCHEMES:
+        return S3Storage(parts.netloc, parts.path.strip("/"))
+    if parts.scheme == "file":
+        return LocalStorage(Path(parts.path))
+    if parts.scheme and "://" in location:
+        raise LocationError(f"{location}: {parts.scheme}:// cannot be read; give a local folder or s3://bucket/prefix.")
+    return LocalStorage(Path(location).expanduser())
+
+
+def is_hidden(path: str) -> bool:
+    """Whether Spark passes over an object: a part of its path begins with ``_`` or ``.``, unless it is a partition."""
+    return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in PurePosixPath(path).parts)
+
+
+class LocalStorage:
+    """A folder, or one file.
+
+    Args:
+        root: of the folder or file.
+
+    Raises:
+        LocationError: there is nothing.
+    """
+
+    def __init__(self, root: Path) -> None:
+        if not root.exists():
+            raise LocationError(f"{root}: no such file or folder; give the folder that the sink connector writes to.")
+        self._file = root if root.is_file() else None
+        self._folder = root.resolve().parent if self._file else root.resolve()
+        self.location = str(self._folder)
+
+    def objects(self) -> Iterator[StoredObject]:
+        """Files in the order of their paths."""
+        if self._file:
+            yield self._stored(self._folder / self._file.name)
+            return
+        for folder, folders, names in os.walk(self._folder):
+            folders.sort()
+            for name in sorted(names):
+                stored = self._stored(Path(folder) / name)
+                if not is_hidden(stored.path):
+                    yield stored
+
+    def _stored(self, file: Path) -> StoredObject:
+        status = file.stat()
+        written = datetime.fromtimestamp(status.st_mtime, timezone.utc)
+        return StoredObject(file.relative_to(self._folder).as_posix(), status.st_size, written)
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """The file's content."""
+        with (self._folder / path).open("rb") as file:
+            return file.read(-1 if limit is None else limit)
+
+
+class S3Storage:
+    """A prefix of a bucket, with the credentials, region and endpoint of boto3's standard chain.
+
+    Args:
+        bucket: its name.
+        prefix: without slashes around it; may be one object's whole key.
+    """
+
+    def __init__(self, bucket: str, prefix: str) -> None:
+        import boto3
+
+        self._bucket = bucket
+        self._prefix = prefix
+        self._client: Any = boto3.client("s3")
+        self._listed = f"{prefix}/" if prefix else ""
+        self.location = f"s3a://{bucket}/{prefix}".rstrip("/")
+
+    def objects(self) -> Iterator[StoredObject]:
+        """Objects in the order of their keys, page by page.
+
+        Raises:
+            LocationError: there is none, or the bucket cannot be listed.
+        """
+        found = False
+        for stored in self._below(self._listed):
+            found = True
+            if not is_hidden(stored.path):
+                yield stored
+        if found:
+            return
+        folder, _, name = self._prefix.rpartition("/")
+        self._listed = f"{folder}/" if folder else ""
+        self.location = f"s3a://{self._bucket}/{folder}".rstrip("/")
+        single = [stored for stored in self._below(self._prefix) if stored.path == name]
+        if not name or not single:
+            raise LocationError(
+                f"s3://{self._bucket}/{self._prefix}: no object there; give the prefix that the sink writes to."
+            )
+        yield from single
+
+    def _below(self, prefix: str) -> Iterator[StoredObject]:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix):
+                for entry in page.get("Contents", []):
+                    if not entry["Key"].endswith("/"):
+                        path = entry["Key"].removeprefix(self._listed)
+                        yield StoredObject(path, entry["Size"], entry["LastModified"])
+        except (BotoCoreError, ClientError) as error:
+            raise LocationError(
+                f"s3://{self._bucket}/{prefix} cannot be listed: {error}. Check the credentials (AWS_PROFILE, "
+                "AWS_ACCESS_KEY_ID), the region, and that s3:ListBucket and s3:GetObject are allowed."
+            ) from error
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """The object's content; no more of it than asked for is transferred."""
+        wanted = {} if limit is None else {"Range": f"bytes=0-{limit - 1}"}
+        answer = self._client.get_object(Bucket=self._bucket, Key=self._listed + path, **wanted)
+        content: bytes = answer["Body"].read()
+        return content

@@ -1,0 +1,143 @@
+"""What kind of record a line is: an envelope, a flattened row, a bare row, or a control record."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .schemas import Schema, from_connect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OPS = {"r": "snapshot", "c": "insert", "u": "update", "d": "delete", "t": "truncate", "m": "message"}
+_STORE_ENVELOPE = {"key", "value", "headers", "metadata"}
+_OUTBOX = {"aggregateid", "aggregatetype", "payload"}
+_ADDED = re.compile(
+    r"^__(deleted|op|lsn|table|db|schema|name|connector|file|pos|row|version|ts_ms|source_\w+|transaction_\w+)$"
+)
+
+
+@dataclass
+class Record:
+    """One record, taken out of what the sink and the converter have wrapped around it.
+
+    Attributes:
+        kind: ``envelope``, ``flattened``, ``row``, or a control record: ``tombstone``, ``heartbeat``, ``transaction``,
+            ``schema_change``, ``message``, ``truncate``.
+        op: of Debezium, or None.
+        before: image before the change, or None.
+        after: image after the change; a flattened row without the fields that were added; or None.
+        source: ``source`` of an envelope; of a flattened row the added fields without their prefix.
+        key: of the message, where the sink has stored it.
+        offset: of Kafka, where the sink has stored it.
+        schema: of the row, where the record or its file has one.
+        is_stored: True for the Lenses sink's store envelope.
+        has_schema: True for JsonConverter's ``{schema, payload}``.
+        value: the record itself.
+    """
+
+    kind: str
+    op: str | None = None
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+    source: Mapping[str, Any] | None = None
+    key: Any = None
+    offset: int | None = None
+    schema: Schema | None = None
+    is_stored: bool = False
+    has_schema: bool = False
+    value: Any = None
+
+
+def recognise(value: Any, schema: Schema | None = None) -> Record:
+    """Tell what a line is.
+
+    Args:
+        value: of the line, as ``json.loads`` gives it.
+        schema: of the file's records, or None.
+    """
+    is_stored = isinstance(value, dict) and value.keys() == _STORE_ENVELOPE and isinstance(value["metadata"], dict)
+    key = offset = None
+    if is_stored:
+        key, offset, value = unwrapped(value["key"])[0], value["metadata"].get("offset"), value["value"]
+        schema = schema.fields.get("value") if schema else None
+    value, own = unwrapped(value)
+    record = _recognise(value, own or schema)
+    record.key, record.offset, record.is_stored, record.has_schema = key, offset, is_stored, own is not None
+    record.value = value
+    return record
+
+
+def unwrapped(value: Any) -> tuple[Any, Schema | None]:
+    """The payload and the schema of what JsonConverter writes with schemas; other values as they are."""
+    if isinstance(value, dict) and value.keys() == {"schema", "payload"} and isinstance(value["schema"], dict):
+        return value["payload"], from_connect(value["schema"]) if "type" in value["schema"] else None
+    return value, None
+
+
+def _recognise(value: Any, schema: Schema | None) -> Record:
+    if value is None:
+        return Record("tombstone")
+    if not isinstance(value, dict):
+        return Record("row", schema=schema)
+    if value.keys() == {"ts_ms"}:
+        return Record("heartbeat")
+    if "data_collections" in value and value.get("status") in ("BEGIN", "END"):
+        return Record("transaction")
+    if "ddl" in value and "source" in value:
+        return Record("schema_change", source=_mapping(value["source"]))
+    if "op" in value and isinstance(value.get("source"), dict):
+        return _envelope(value, schema)
+    added = {name: value[name] for name in value if _ADDED.match(name)}
+    if "__deleted" in added or "__op" in added:
+        row = {name: value[name] for name in value if name not in added and not name.startswith("__")}
+        op = added.get("__op") or ("d" if str(added.get("__deleted")).lower() == "true" else None)
+        source = {name[2:].removeprefix("source_"): item for name, item in added.items()}
+        return Record(
+            "truncate" if op == "t" else "flattened", op, after=row, source=source, schema=_row_schema(schema, row)
+        )
+    return Record("row", after=value, schema=_row_schema(schema, value))
+
+
+def _envelope(value: Mapping[str, Any], schema: Schema | None) -> Record:
+    op = value["op"]
+    kinds = {"m": "message", "t": "truncate"}
+    before, after = _mapping(value.get("before")), _mapping(value.get("after"))
+    row_schema = None
+    if schema:
+        row_schema = next((schema.fields[image] for image in ("after", "before") if image in schema.fields), None)
+    return Record(kinds.get(op, "envelope"), op, before, after, value["source"], schema=row_schema)
+
+
+def _mapping(value: Any) -> Mapping[str, Any] | None:
+    if isinstance(value, str):
+        # MongoDB's documents are texts.
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def _row_schema(schema: Schema | None, row: Mapping[str, Any]) -> Schema | None:
+    if schema is None or schema.fields.keys() == row.keys():
+        return schema
+    names = (id(schema), *row)
+    if names not in _ROW_SCHEMAS:
+        _ROW_SCHEMAS[names] = (
+            schema,
+            Schema("struct", fields={name: inner for name, inner in schema.fields.items() if name in row}),
+        )
+    return _ROW_SCHEMAS[names][1]
+
+
+# The schema of a row without the fields that were added, by the id of the record's; that is kept, so that its id stays.
+_ROW_SCHEMAS: dict[tuple[Any, ...], tuple[Schema, Schema]] = {}
+
+
+def is_outbox(columns: set[str]) -> bool:
+    """Whether a row is an event of an outbox table, by the columns that Debezium's EventRouter wants."""
+    return {name.lower().replace("_", "") for name in columns} >= _OUTBOX

@@ -1,0 +1,240 @@
+"""Which Spark type a column shall have, and why: from its schema, or from its values where there is none."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from spark_udfs import semantic_types as names
+
+if TYPE_CHECKING:
+    from .schemas import Schema
+
+MAX_PRECISION = 38
+"""Digits of the widest decimal of Spark (DecimalType.MAX_PRECISION)."""
+
+
+@dataclass(frozen=True)
+class ProposedType:
+    """A column's type.
+
+    Attributes:
+        data_type: of Spark, as sources.yml has it.
+        why: where it is from, in a few words.
+        semantic_type: to declare beside it, or None.
+        question: what the files cannot tell and only the source knows, or None.
+        is_unsigned: whether it is MySQL's or MariaDB's ``bigint unsigned``.
+    """
+
+    data_type: str
+    why: str
+    semantic_type: str | None = None
+    question: str | None = None
+    is_unsigned: bool = False
+
+
+_PRIMITIVES = {
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "float32": "float",
+    "float64": "double",
+    "boolean": "boolean",
+    "string": "string",
+    "bytes": "binary",
+}
+_DATES = {names.DATE, "org.apache.kafka.connect.data.Date", "io.debezium.time.IsoDate"}
+_LOCAL_TIMESTAMPS = {
+    names.TIMESTAMP,
+    names.MICRO_TIMESTAMP,
+    names.NANO_TIMESTAMP,
+    "org.apache.kafka.connect.data.Timestamp",
+    "io.debezium.time.IsoTimestamp",
+}
+_TIMES = {
+    names.TIME,
+    names.MICRO_TIME,
+    names.NANO_TIME,
+    "org.apache.kafka.connect.data.Time",
+    "io.debezium.time.IsoTime",
+    "io.debezium.time.ZonedTime",
+}
+_VARIABLE_SCALE = "io.debezium.data.VariableScaleDecimal"
+_ZONED_TIMESTAMP = "io.debezium.time.ZonedTimestamp"
+
+
+def propose_from_schema(schema: Schema) -> ProposedType:
+    """The type of a column that the records' own schema describes.
+
+    Args:
+        schema: the column's, the newest one where it changed.
+    """
+    why = schema.name or schema.type
+    if schema.name in _DATES:
+        return ProposedType("date", why)
+    if schema.name in _LOCAL_TIMESTAMPS:
+        # A schema in the record says the unit; beside it the declaration serves lines that have none.
+        return ProposedType("timestamp_ntz", why, schema.name)
+    if schema.name == _ZONED_TIMESTAMP:
+        return ProposedType("timestamp", why)
+    if schema.name in _TIMES:
+        return ProposedType("string", f"{why}: Spark has no time of day", schema.name)
+    if schema.name == _VARIABLE_SCALE:
+        return ProposedType("string", f"{why}: every value has a scale of its own", schema.name)
+    if schema.scale is not None:
+        return _propose_decimal(schema)
+    if schema.type == "array" and schema.items:
+        element = propose_from_schema(schema.items)
+        return ProposedType(f"array<{element.data_type}>", f"array of {element.why}")
+    if schema.type == "map":
+        return ProposedType("map<string,string>", "map")
+    if schema.type in ("struct", "unknown"):
+        return ProposedType("string", f"{why}: kept as its JSON text")
+    return ProposedType(_PRIMITIVES[schema.type], why)
+
+
+def _propose_decimal(schema: Schema) -> ProposedType:
+    scale = schema.scale or 0
+    precision = schema.precision or MAX_PRECISION
+    why = f"decimal of {schema.precision or 'any number of'} digits, {scale} after the point"
+    if precision > MAX_PRECISION or not 0 <= scale <= MAX_PRECISION:
+        return ProposedType("string", f"{why}: more than Spark's {MAX_PRECISION}", schema.name)
+    return ProposedType(f"decimal({precision},{scale})", why)
+
+
+_ISO_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
+# Debezium writes a timestamptz of infinity in this word.
+_ISO_ZONED = re.compile(r"^[+-]?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.]\d+)?(Z|[+-]\d\d:?\d\d)$|^-?infinity$")
+_ISO_LOCAL = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d+)?)?$")
+_BASE64 = re.compile(r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")
+_NUMBER = re.compile(r"^-?\d+([.]\d+)?$")
+_TIME_NAME = re.compile(r"(_at|_ts|_on|date|time|timestamp|created|updated|birth|born|last_update)$", re.IGNORECASE)
+# Units of the times that occur: days up to the year 4707, milliseconds from 1973 to 5138, microseconds from 1973 on.
+_UNITS = (("days", 0, 10**6), ("milliseconds", 10**11, 10**14), ("microseconds", 10**14, 10**17))
+_MOST = 0.8
+
+
+@dataclass
+class Values:
+    """What the values of a column without a schema look like; fed one by one.
+
+    Attributes:
+        kinds: number of values by what they look like.
+        units: number of whole numbers by the unit of time that they could count since 1970.
+        elements: number of the arrays' elements by what they look like.
+        lowest: of the whole numbers, or None.
+        highest: of the whole numbers, or None.
+    """
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    units: Counter[str] = field(default_factory=Counter)
+    elements: Counter[str] = field(default_factory=Counter)
+    lowest: int | None = None
+    highest: int | None = None
+
+    def add(self, value: Any) -> None:
+        """Take a value as ``json.loads`` gives it, with fractions as text marked by :class:`JsonNumber`."""
+        kind = _kind_of(value)
+        self.kinds[kind] += 1
+        if kind == "array":
+            self.elements.update(_kind_of(element) for element in value)
+        if kind == "integer":
+            self.lowest = value if self.lowest is None else min(self.lowest, value)
+            self.highest = value if self.highest is None else max(self.highest, value)
+            self.units.update(unit for unit, low, high in _UNITS if low <= abs(value) < high)
+
+
+class JsonNumber(str):
+    """The text of a JSON number with a fraction or an exponent."""
+
+    __slots__ = ()
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, JsonNumber):
+        return "fraction"
+    if isinstance(value, list):
+        return "array"
+    if isinstance(value, dict):
+        return "variable_scale" if value.keys() == {"scale", "value"} else "object"
+    return _kind_of_text(value)
+
+
+def _kind_of_text(value: str) -> str:
+    for kind, pattern in (("date", _ISO_DATE), ("zoned", _ISO_ZONED), ("local", _ISO_LOCAL)):
+        if pattern.match(value):
+            return kind
+    if _NUMBER.match(value):
+        return "number"
+    if _BASE64.match(value):
+        # Nothing, and words of four or eight letters, are base64 by chance; a sign that is in no word tells.
+        return "base64" if value.endswith("=") or "+" in value else "word"
+    return "text"
+
+
+def propose_from_values(name: str, values: Values, schema: Schema | None = None) -> ProposedType:
+    """The type of a column whose records do not say what it means; what values cannot say is asked.
+
+    Args:
+        name: of the column.
+        values: what was seen of it.
+        schema: how its values are stored, where the file says that much.
+    """
+    kinds = {kind for kind in values.kinds if kind != "null"}
+    count = sum(values.kinds.values())
+    why = f"{' and '.join(sorted(kinds))} in {count} values" if kinds else f"only nulls in {count} values"
+    if not kinds:
+        return ProposedType("string", why, question=f"{name} was never there: which type has it in the source?")
+    if kinds == {"boolean"}:
+        return ProposedType("boolean", why)
+    if kinds == {"integer"}:
+        return _propose_integer(name, values, why, "int" if schema and schema.type == "int32" else "bigint")
+    if kinds <= {"integer", "fraction"}:
+        return ProposedType(
+            "double", why, question=f"{name} has fractions: is it a decimal in the source, and of which scale?"
+        )
+    if kinds == {"zoned"}:
+        return ProposedType("timestamp", why)
+    if kinds == {"variable_scale"}:
+        return ProposedType("string", why, _VARIABLE_SCALE)
+    if kinds == {"array"}:
+        elements = {kind for kind in values.elements if kind != "null"}
+        return ProposedType("array<bigint>" if elements == {"integer"} else "array<string>", why)
+    if "base64" in kinds and kinds <= {"base64", "word", "number"}:
+        return ProposedType(
+            "string", why, question=f"{name} looks like base64: is it bytes, or a decimal, and of which scale?"
+        )
+    if kinds == {"number"}:
+        return ProposedType(
+            "string", why, question=f"{name} has numbers as texts: is it a decimal, and of which scale?"
+        )
+    return ProposedType("string", why)
+
+
+def _propose_integer(name: str, values: Values, why: str, stored_as: str) -> ProposedType:
+    unit = next((unit for unit, count in values.units.items() if count >= _MOST * values.kinds["integer"]), None)
+    if unit is None or not _TIME_NAME.search(name):
+        return ProposedType(stored_as, f"{why}, from {values.lowest} to {values.highest}")
+    data_type, semantic_type = _TYPES_OF_UNITS[unit]
+    return ProposedType(
+        data_type,
+        f"its name, and numbers as large as {unit} since 1970",
+        semantic_type,
+        f"{name}: does it count {unit} since 1970?",
+    )
+
+
+_TYPES_OF_UNITS = {
+    "days": ("date", None),
+    "milliseconds": ("timestamp_ntz", names.TIMESTAMP),
+    "microseconds": ("timestamp_ntz", names.MICRO_TIMESTAMP),
+}

@@ -1,0 +1,187 @@
+"""`alluvium inspect`, as it is typed in."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+from alluvium import cli
+from alluvium.inspection import Sampling, inspect
+from alluvium.inspection.objects import LocationError, open_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOPIC = "shop.public.orders"
+
+
+def event(op: str, no: int, **row: Any) -> str:
+    source = {
+        "connector": "postgresql",
+        "version": "3.6.3.Final",
+        "table": "orders",
+        "txId": no,
+        "ts_ms": 1_714_564_800_000,
+    }
+    image = {"order_id": no, **row}
+    return json.dumps(
+        {"before": image if op == "d" else None, "after": None if op == "d" else image, "source": source, "op": op}
+    )
+
+
+def lines(*texts: str) -> bytes:
+    return "".join(f"{text}\n" for text in texts).encode()
+
+
+# Offsets 2 and 3 are nowhere, offset 5 is in two files; the second file is torn in its third line.
+FILES = {
+    f"topics/{TOPIC}/partition=0/{TOPIC}+0+0000000000.json": lines(event("r", 1, note="Zoë"), event("c", 2, note=None)),
+    f"topics/{TOPIC}/partition=0/{TOPIC}+0+0000000004.json": lines(event("u", 1, note="a"), event("d", 2), '{"before"'),
+    f"topics/{TOPIC}/partition=0/{TOPIC}+0+0000000005.json.gz": gzip.compress(lines(event("d", 2), event("c", 3))),
+    "topics/shop.transaction/partition=0/shop.transaction+0+0000000000.json": lines(
+        '{"status":"BEGIN","id":"7","event_count":null,"data_collections":null}'
+    ),
+    "topics/README.txt": b"not a change file\n",
+    "topics/_temporary/half.json": b"{",
+}
+
+
+@pytest.fixture
+def landed(tmp_path: Path) -> Path:
+    for path, content in FILES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    """A bucket of a local S3 server, reached through the standard chain: environment and default endpoint."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    patch = pytest.MonkeyPatch()
+    patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    patch.setenv("AWS_ACCESS_KEY_ID", "tests")
+    patch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
+    patch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    import boto3
+
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="lake", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+    for path, content in FILES.items():
+        client.put_object(Bucket="lake", Key=f"cdc/{path}", Body=content)
+    yield "lake"
+    patch.undo()
+    server.stop()
+
+
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of the command line."""
+    monkeypatch.setattr("sys.argv", ["alluvium", *arguments])
+    monkeypatch.setenv("COLUMNS", "120")
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    output = capsys.readouterr()
+    return int(ended.value.code or 0), output.out, output.err
+
+
+def test_json_has_all_that_was_found(
+    landed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, output, _ = run(capsys, monkeypatch, "inspect", str(landed), "--json")
+    found = json.loads(output)
+    assert code == 0
+    assert found["others"] == ["topics/README.txt"]
+    orders, transactions = found["entities"]
+    assert (orders["name"], orders["topic"], orders["location"]) == ("orders", TOPIC, f"topics/{TOPIC}")
+    assert orders["key"] == {"columns": ["order_id"], "why": "unique in 4 images of the data", "question": None}
+    assert orders["ops"] == {"r": 1, "c": 2, "u": 1, "d": 2}
+    assert orders["offsets"] == {"0": {"first": 0, "last": 6, "holes": 2, "overlaps": 1}}
+    assert [(error[0][-9:], error[1]) for error in orders["errors"]] == [("0004.json", 3)]
+    assert (orders["compressions"], orders["objects"], orders["lines"]) == (["gzip"], 3, 6)
+    assert transactions["shape"] is None
+    assert transactions["controls"] == {"transaction": 1}
+
+
+def test_text_fits_a_terminal(
+    landed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, output, errors = run(capsys, monkeypatch, "inspect", str(landed))
+    assert (code, errors) == (0, "")
+    assert max(map(len, output.splitlines())) <= 120
+    for part in ("4 objects", "1 other file", "order_id: unique in 4 images", "0 to 6, 2 without a line, 1 twice"):
+        assert part in output
+    assert "\x1b[" not in output, "no colours where nobody looks"
+
+
+def test_bucket_is_read_like_a_folder(bucket: str, landed: Path) -> None:
+    in_bucket, in_folder = inspect(f"s3://{bucket}/cdc"), inspect(str(landed))
+    assert in_bucket.location == "s3a://lake/cdc"
+    assert (in_bucket.entities, in_bucket.others) == (in_folder.entities, in_folder.others)
+
+
+def test_single_object(bucket: str, landed: Path) -> None:
+    path = next(iter(FILES))
+    for location in (f"s3a://{bucket}/cdc/{path}", str(landed / path)):
+        (entity,) = inspect(location).entities
+        assert (entity.topic, entity.objects, entity.lines) == (TOPIC, 1, 2)
+
+
+def test_no_more_of_an_object_is_read_than_asked_for(bucket: str, landed: Path) -> None:
+    for location in (f"s3://{bucket}/cdc", str(landed)):
+        storage = open_storage(location)
+        assert len(list(storage.objects())) == 5
+        assert storage.read(next(iter(FILES)), 10) == FILES[next(iter(FILES))][:10]
+
+
+def test_sample_has_the_first_and_the_last_object(landed: Path) -> None:
+    entity = inspect(str(landed), Sampling(objects=2)).entities[0]
+    assert (entity.objects, entity.objects_read) == (3, 2)
+    assert entity.offsets[0].first == 0
+    assert entity.offsets[0].last == 6
+
+
+def test_line_that_the_bound_has_cut_is_no_error(landed: Path) -> None:
+    entity = inspect(str(landed), Sampling(object_bytes=len(event("r", 1, note="Zoë")) + 5)).entities[0]
+    assert entity.errors == ()
+    assert 1 <= entity.lines < 6
+
+
+@pytest.mark.parametrize(
+    ("location", "message"),
+    [
+        ("/no/such/folder", "no such file or folder"),
+        ("gs://bucket/prefix", "gs:// cannot be read"),
+        ("s3://lake/nothing/there", "no object there"),
+        ("s3://no-such-bucket/x", "cannot be listed"),
+    ],
+)
+def test_error_is_one_sentence(
+    bucket: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, location: str, message: str
+) -> None:
+    code, output, errors = run(capsys, monkeypatch, "inspect", location)
+    assert (code, output) == (1, "")
+    assert message in errors
+    assert "Traceback" not in errors
+    with pytest.raises(LocationError):
+        inspect(location)
+
+
+def test_folder_without_change_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, output, _ = run(capsys, monkeypatch, "inspect", str(tmp_path))
+    assert code == 0
+    assert "No change files" in output
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, output, _ = run(capsys, monkeypatch, "inspect", "--help")
+    assert code == 0
+    assert "alluvium inspect s3://bucket/topics" in output

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from alluvium.inspection.keys import Key, RowChange, key_by_data, key_of_messages
+
+
+def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:
+    return RowChange(op, row if op == "d" else None, None if op == "d" else row, transaction)
+
+
+def found(changes: list[RowChange], *candidates: str) -> tuple[str, ...]:
+    return key_by_data(changes, candidates).columns
+
+
+def test_message_keys_say_it() -> None:
+    keys = [{"region": "EU", "no": 1}, {"region": "US", "no": 1}]
+    assert key_of_messages(keys, ["no", "region", "note"]) == Key(("region", "no"), "the message keys of 2 records")
+    assert key_of_messages([], ["no"]) is None
+    assert key_of_messages([{"no": 1}, {"other": 1}], ["no", "other"]) is None
+    assert key_of_messages([{"aggregate": 1}], ["no"]) is None
+
+
+def test_name_of_a_key_goes_before_its_place() -> None:
+    rows = [change("r", {"name": f"n{number}", "id": number}) for number in range(3)]
+    assert key_by_data(rows, ["name", "id"]) == Key(("id",), "unique in 3 images of the data")
+    by_name = key_by_data(rows, ["name"])
+    assert (by_name.columns, by_name.question) == (("name",), "is the key name?")
+
+
+def test_composite_key() -> None:
+    rows = [change("r", {"order_no": order, "line": line}) for order in range(2) for line in range(2)]
+    assert found(rows, "order_no", "line") == ("order_no", "line")
+
+
+def test_table_without_a_key_is_asked_about() -> None:
+    key = key_by_data([change("r", {"at": 1}), change("r", {"at": 1})], ["at"])
+    assert (key.columns, key.question) == ((), "has the table a key?")
+
+
+def test_swap_of_keys_is_no_second_row() -> None:
+    swap = [
+        *(change("r", {"seat": seat, "who": who}, 1) for seat, who in ((1, "a"), (2, "b"))),
+        change("d", {"seat": 1, "who": "a"}, 2),
+        change("c", {"seat": 2, "who": "a"}, 2),
+        change("d", {"seat": 2, "who": "b"}, 2),
+        change("c", {"seat": 1, "who": "b"}, 2),
+    ]
+    assert found(swap, "seat", "who") == ("seat",)
+    assert found([*swap, change("c", {"seat": 1, "who": "a"}, 3)], "seat", "who") == ("seat", "who")
+
+
+def test_truncate_frees_the_keys() -> None:
+    rows = [change("c", {"id": 1}, 1), RowChange("t", None, None), change("c", {"id": 1}, 2)]
+    assert found(rows, "id") == ("id",)
+
+
+@pytest.mark.parametrize("deletes", [2, 3])
+def test_images_of_deletes_show_the_whole_key(deletes: int) -> None:
+    # The number alone is unique by chance; PostgreSQL's deletes bring the key, and nothing or a zero elsewhere.
+    rows = [change("r", {"region": f"r{no % 2}", "no": no, "note": "n", "is_open": no % 2 == 0}) for no in range(4)]
+    gone = [
+        change("d", {"region": f"r{no % 2}", "no": no, "note": None, "is_open": False}, no + 1) for no in range(deletes)
+    ]
+    key = key_by_data([*rows, *gone], ["region", "no", "is_open"])
+    assert key.columns == (("region", "no") if deletes == 3 else ("no",))
+
+
+def test_whole_images_of_deletes_say_nothing() -> None:
+    rows = [change("r", {"id": number, "note": "n"}) for number in range(4)]
+    gone = [change("d", {"id": number, "note": "n"}, number + 1) for number in range(4)]
+    assert found([*rows, *gone], "id", "note") == ("id",)
+
+
+def test_key_that_an_update_changes_is_none() -> None:
+    rows = [
+        change("r", {"code": "x", "no": 1}),
+        RowChange("u", {"code": "x", "no": 1}, {"code": "y", "no": 1}, 1),
+    ]
+    assert found(rows, "code", "no") == ("no",)
