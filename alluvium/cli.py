@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from alluvium import AlluviumError
-from alluvium.inspection import LocationError, Sampling
+from alluvium.diagnosis import ConfigurationError, diagnose
+from alluvium.diagnosis.report import print_findings
+from alluvium.inspection import Inspection, LocationError, Sampling
 from alluvium.inspection import inspect as inspect_location
-from alluvium.inspection.report import as_json, print_inspection
+from alluvium.inspection.report import as_json as inspection_as_json
+from alluvium.inspection.report import print_inspection
 
 EXIT_CODES = """
-Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood.
+Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
 """
+LOSS_FOUND = 3
 
 app = typer.Typer(
     name="alluvium",
@@ -28,9 +34,12 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _app() -> None:
-    """Keeps the commands named while there is one of them only."""
+Location = Annotated[str, typer.Argument(metavar="PATH", help="A local folder or file, or s3://bucket/prefix.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Objects = Annotated[int, typer.Option(min=1, help="Read at most this many objects of a topic.")]
+Megabytes = Annotated[int, typer.Option(min=1, help="Read at most this much of an object, from its beginning.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+DEFAULT_MEGABYTES = Sampling.object_bytes // 1024**2
 
 
 @app.command(
@@ -38,20 +47,52 @@ def _app() -> None:
     "alluvium inspect s3://bucket/topics --json | jq '.entities[].name'",
 )
 def inspect(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A local folder or file, or s3://bucket/prefix.")],
-    as_json_text: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
-    objects: Annotated[int, typer.Option(min=1, help="Read at most this many objects of a topic.")] = Sampling.objects,
-    megabytes: Annotated[
-        int, typer.Option(min=1, help="Read at most this much of an object, from its beginning.")
-    ] = Sampling.object_bytes // 1024**2,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    path: Location,
+    as_json: AsJson = False,
+    objects: Objects = Sampling.objects,
+    megabytes: Megabytes = DEFAULT_MEGABYTES,
+    debug: Debug = False,
 ) -> None:
     """Look at a folder of change files: topics, keys, columns and their types, offsets, and what is broken.
 
     Nothing is written, and no Spark is started. S3 is read with the standard chain of credentials
     (AWS_PROFILE, AWS_ENDPOINT_URL, ...).
     """
-    sampling = Sampling(objects, megabytes * 1024**2)
+    found = _inspected(path, Sampling(objects, megabytes * 1024**2))
+    if as_json:
+        _print_json(inspection_as_json(found))
+    else:
+        print_inspection(Console(), found)
+
+
+@app.command(
+    epilog="Examples: alluvium doctor landing/shop   "
+    "alluvium doctor s3://bucket/topics --connector source.json --connector sink.json",
+)
+def doctor(
+    path: Location,
+    connector: Annotated[
+        list[Path] | None, typer.Option(help="A connector's configuration, as Kafka Connect takes it; more than once.")
+    ] = None,
+    as_json: AsJson = False,
+    objects: Objects = Sampling.objects,
+    megabytes: Megabytes = DEFAULT_MEGABYTES,
+    debug: Debug = False,
+) -> None:
+    """Say what will go wrong with a folder of change files, or has: with evidence, remedy and a page for each.
+
+    Ends with 3 where data is lost or may be wrong.
+    """
+    found = diagnose(_inspected(path, Sampling(objects, megabytes * 1024**2)), connector or ())
+    if as_json:
+        _print_json([asdict(finding) for finding in found])
+    else:
+        print_findings(Console(), found)
+    if any(finding.is_loss for finding in found):
+        raise typer.Exit(LOSS_FOUND)
+
+
+def _inspected(path: str, sampling: Sampling) -> Inspection:
     progress = Progress(
         TextColumn("reading"),
         BarColumn(),
@@ -62,23 +103,23 @@ def inspect(
     )
     with progress:
         task = progress.add_task("reading", total=None)
-        found = inspect_location(
+        return inspect_location(
             path,
             sampling,
             begin=lambda total: progress.update(task, total=total),
             advance=lambda count: progress.advance(task, count),
         )
-    if as_json_text:
-        typer.echo(json.dumps(as_json(found), indent=2, ensure_ascii=False))
-    else:
-        print_inspection(Console(), found)
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def main() -> None:
     """Run the command line; an error that has a remedy is one sentence, with ``--debug`` a traceback as well."""
     try:
         app()
-    except (AlluviumError, LocationError) as error:
+    except (AlluviumError, ConfigurationError, LocationError) as error:
         if "--debug" in sys.argv:
             raise
         Console(stderr=True, soft_wrap=True).print(f"alluvium: {error}", style="red", markup=False, highlight=False)

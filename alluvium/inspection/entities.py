@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from .keys import Key, RowChange, key_by_data, key_of_messages
+from .keys import Key, RowChange, key_by_data, key_of_messages, key_of_rows
 from .names import ObjectName, parse_name
 from .records import Content, read_content
 from .schemas import Schema
@@ -45,11 +45,13 @@ class Column:
         name: as in the records.
         type: proposed.
         has_nulls: whether a value was NULL or absent.
+        hides_nulls: whether it may be NULL and has a default, which a converter sends in the place of NULL.
     """
 
     name: str
     type: ProposedType
     has_nulls: bool
+    hides_nulls: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,9 @@ class Entity:
         questions: what the files cannot tell, in words.
         ops: number of changes by op.
         controls: number of control records by kind.
+        added_fields: what ExtractNewRecordState has added to flattened rows, without its prefix (``deleted``, ``lsn``).
+        placeholders: by column, the number of values that PostgreSQL has not sent because an update did not touch them.
+        moved_keys: keys whose rows lie in more than one Hive-style folder.
         schema_versions: number of different row schemas in the files.
         offsets: by Kafka partition.
         first_change: the earliest time of a change in the source, or None.
@@ -121,6 +126,9 @@ class Entity:
     questions: tuple[str, ...]
     ops: Mapping[str, int]
     controls: Mapping[str, int]
+    added_fields: tuple[str, ...]
+    placeholders: Mapping[str, int]
+    moved_keys: int
     schema_versions: int
     offsets: Mapping[int, Offsets]
     first_change: datetime | None
@@ -180,6 +188,9 @@ class _Reading:
     tables: set[str] = field(default_factory=set)
     message_keys: list[Any] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    added_fields: set[str] = field(default_factory=set)
+    placeholders: Counter[str] = field(default_factory=Counter)
     schemas: dict[int, Schema] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
     images: int = 0
@@ -203,6 +214,8 @@ class _Reading:
         for line, value in content.lines:
             record = recognise(value, content.schema)
             self.add_record(record)
+            # As many as there are changes: in which folder each lies.
+            self.folders += [path.rpartition("/")[0]] * (len(self.changes) - len(self.folders))
             offset = record.offset
             if offset is None and name.offset is not None and name.layout == "confluent":
                 offset = name.offset + line - 1
@@ -225,6 +238,8 @@ class _Reading:
         source = record.source or {}
         self._add_source(source)
         op = record.op or ("d" if record.after is None else "c")
+        if record.kind == "flattened":
+            self.added_fields |= source.keys()
         if record.kind != "row":
             self.ops[op] += 1
         if isinstance(record.key, dict):
@@ -245,6 +260,7 @@ class _Reading:
         for name, value in image.items():
             self.values.setdefault(name, Values()).add(value)
             self.present[name] += value is not None
+            self.placeholders[name] += _is_placeholder(value)
 
     def _add_source(self, source: Mapping[str, Any]) -> None:
         if source.get("connector"):
@@ -302,7 +318,13 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
         key = Key(table.key, "the schema changes beside it")
     elif shape:
         candidates = [column.name for column in columns if not column.has_nulls]
-        key = key_of_messages(reading.message_keys, names) or key_by_data(reading.changes, candidates)
+        key = key_of_messages(reading.message_keys, names) or (
+            key_of_rows(
+                _entity_name(found, reading), [change.after for change in reading.changes if change.after], candidates
+            )
+            if shape == "row"
+            else key_by_data(reading.changes, candidates)
+        )
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
     instants = [datetime.fromtimestamp(seconds, timezone.utc) for seconds in reading.seconds]
     return Entity(
@@ -324,6 +346,9 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
         questions=tuple(_questions(key, columns, reading, table)) if shape else (),
         ops=dict(reading.ops),
         controls=dict(reading.controls),
+        added_fields=tuple(sorted(reading.added_fields)),
+        placeholders={name: count for name, count in reading.placeholders.items() if count},
+        moved_keys=_moved_keys(reading, key) if found.objects[0][1].partitioned_by else 0,
         schema_versions=len({repr(schema) for schema in reading.schemas.values()}),
         offsets={partition: _offsets(spans) for partition, spans in sorted(reading.spans.items())},
         first_change=min(instants, default=None),
@@ -334,6 +359,31 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
         lines=reading.lines,
         errors=tuple(reading.errors),
     )
+
+
+_PLACEHOLDER = "__debezium_unavailable_value"
+# As text, inside a JSON text, as bytes in base64, and as the name-based UUID of the text.
+_PLACEHOLDERS = (_PLACEHOLDER, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "b68a35a7-17ad-35b3-af2a-ae46edb4545a")
+_PLACEHOLDER_CODES = [ord(letter) for letter in _PLACEHOLDER]
+
+
+def _is_placeholder(value: Any) -> bool:
+    if isinstance(value, str):
+        return any(placeholder in value for placeholder in _PLACEHOLDERS)
+    if isinstance(value, list):
+        return value == _PLACEHOLDER_CODES or value in ([_PLACEHOLDERS[0]], [_PLACEHOLDERS[2]])
+    return False
+
+
+def _moved_keys(reading: _Reading, key: Key) -> int:
+    if not key.columns:
+        return 0
+    folders: dict[Any, set[str]] = {}
+    for change, folder in zip(reading.changes, reading.folders, strict=True):
+        image = change.after or change.before
+        if image is not None:
+            folders.setdefault(tuple(str(image.get(name)) for name in key.columns), set()).add(folder)
+    return sum(1 for found in folders.values() if len(found) > 1)
 
 
 def _entity_name(found: _Found, reading: _Reading) -> str:
@@ -367,7 +417,9 @@ def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ..
             proposed = propose_from_schema(described[name])
         else:
             proposed = propose_from_values(name, values, described.get(name))
-        columns.append(Column(name, proposed, reading.present[name] < reading.images))
+        said = described.get(name)
+        hides_nulls = said is not None and said.optional and said.has_default and said.default is not None
+        columns.append(Column(name, proposed, reading.present[name] < reading.images, hides_nulls))
     return tuple(columns)
 
 

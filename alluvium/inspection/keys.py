@@ -69,6 +69,31 @@ def key_by_data(changes: Sequence[RowChange], candidates: Sequence[str]) -> Key:
     return Key(named, "all that the images of deletes have of their rows")
 
 
+def key_of_rows(entity: str, rows: Sequence[Mapping[str, Any]], candidates: Sequence[str]) -> Key:
+    """The key of bare rows, which may have one row several times: by name where no column is unique.
+
+    Args:
+        entity: name of the table, for columns that are called after it.
+        rows: of the files.
+        candidates: columns that are never null, in their order.
+    """
+    named = sorted(
+        (name for name in candidates if _is_named_like_key(name)),
+        key=lambda name: (
+            name.lower().removesuffix("_id") not in ("id", entity.lower(), entity.lower().removesuffix("s"))
+        ),
+    )
+    for name in named:
+        count = len({str(row[name]) for row in rows})
+        if count == len(rows):
+            return Key((name,), f"unique in {count} rows")
+    if not named:
+        return Key((), f"no column of {len(rows)} rows is called like a key", "which columns are the key?")
+    count = len({str(row[named[0]]) for row in rows})
+    why = f"its name; {len(rows)} rows have {count} values of it"
+    return Key((named[0],), why, f"is the key {named[0]}? Bare rows do not say which of them are one row.")
+
+
 def columns_of_deletes(
     changes: Sequence[RowChange], unique: Sequence[str], candidates: Sequence[str]
 ) -> tuple[str, ...]:

@@ -92,9 +92,9 @@ def _recognise(value: Any, schema: Schema | None) -> Record:
     if "op" in value and isinstance(value.get("source"), dict):
         return _envelope(value, schema)
     added = {name: value[name] for name in value if _ADDED.match(name)}
-    if "__deleted" in added or "__op" in added:
+    if added:
         row = {name: value[name] for name in value if name not in added and not name.startswith("__")}
-        op = added.get("__op") or ("d" if str(added.get("__deleted")).lower() == "true" else None)
+        op = added.get("__op") or ("d" if str(added.get("__deleted")).lower() == "true" else "u")
         source = {name[2:].removeprefix("source_"): item for name, item in added.items()}
         return Record(
             "truncate" if op == "t" else "flattened", op, after=row, source=source, schema=_row_schema(schema, row)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from alluvium.inspection.keys import Key, RowChange, key_by_data, key_of_messages
+from alluvium.inspection.keys import Key, RowChange, key_by_data, key_of_messages, key_of_rows
 
 
 def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:
@@ -72,6 +72,15 @@ def test_whole_images_of_deletes_say_nothing() -> None:
     rows = [change("r", {"id": number, "note": "n"}) for number in range(4)]
     gone = [change("d", {"id": number, "note": "n"}, number + 1) for number in range(4)]
     assert found([*rows, *gone], "id", "note") == ("id",)
+
+
+def test_bare_rows_may_have_a_key_twice() -> None:
+    rows: list[dict[str, Any]] = [{"city_id": 7, "address_id": number % 2, "note": number} for number in range(4)]
+    key = key_of_rows("address", rows, ["city_id", "address_id", "note"])
+    assert (key.columns, key.why) == (("address_id",), "its name; 4 rows have 2 values of it")
+    assert (key.question or "").startswith("is the key address_id?")
+    assert key_of_rows("address", rows[:2], ["city_id", "address_id"]).why == "unique in 2 rows"
+    assert key_of_rows("address", rows, ["note"]).question == "which columns are the key?"
 
 
 def test_key_that_an_update_changes_is_none() -> None:

@@ -1,0 +1,36 @@
+"""What will go wrong with a folder of change files, by the files and by the configurations of their connectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .connectors import ConfigurationError, findings_of_connector, read_configuration
+from .files import findings_of_files
+from .findings import CODES, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from alluvium.inspection import Inspection
+
+__all__ = ["CODES", "ConfigurationError", "Finding", "diagnose"]
+
+
+def diagnose(inspection: Inspection, configurations: Sequence[Path] = ()) -> list[Finding]:
+    """What will go wrong, losses first.
+
+    Args:
+        inspection: of the files.
+        configurations: JSON files of source and sink connectors.
+
+    Raises:
+        ConfigurationError: one of them is no connector's configuration.
+    """
+    found = list(findings_of_files(inspection))
+    for path in configurations:
+        found += findings_of_connector(*read_configuration(path), inspection)
+    order = list(CODES)
+    return sorted(
+        found, key=lambda finding: (not finding.is_loss, order.index(finding.code), finding.remedy, finding.evidence)
+    )

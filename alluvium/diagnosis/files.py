@@ -1,0 +1,191 @@
+"""What the files themselves show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from alluvium.inspection import Entity, Inspection
+
+_CONNECT_TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
+# Fields of ExtractNewRecordState's add.fields that order the events of a row.
+_POSITIONS = {"lsn", "sequence", "pos", "commit_lsn", "change_lsn", "commit_scn", "scn", "ord"}
+
+
+def findings_of_files(inspection: Inspection) -> Iterator[Finding]:
+    """What the records, names and lengths of the inspected files show."""
+    for entity in inspection.entities:
+        where = f"{entity.name} ({entity.topic or entity.location or '.'})"
+        for rule in _RULES:
+            yield from rule(entity, where)
+    if inspection.others:
+        shown = ", ".join([*inspection.others[:3], *["..."][: len(inspection.others) - 3]])
+        yield Finding(
+            "other-files",
+            inspection.location,
+            f"{len(inspection.others)} files that are no change files: {shown}",
+            "Say `pathGlobFilter` in the source's `options` where they share a folder with change files.",
+            is_loss=False,
+        )
+
+
+def _nulls(entity: Entity, where: str) -> Iterator[Finding]:
+    columns = [column.name for column in entity.columns if column.hides_nulls]
+    if columns:
+        yield Finding(
+            "nulls-as-defaults",
+            where,
+            f"nullable columns with a default: {', '.join(columns)}",
+            "Set `value.converter.replace.null.with.default=false`, and take a new snapshot.",
+        )
+
+
+def _times(entity: Entity, where: str) -> Iterator[Finding]:
+    columns = [column.name for column in entity.columns if column.type.semantic_type == _CONNECT_TIMESTAMP]
+    if columns:
+        yield Finding(
+            "times-in-milliseconds",
+            where,
+            f"Kafka Connect's own timestamps, without microseconds: {', '.join(columns)}",
+            "Set `time.precision.mode=adaptive_time_microseconds` (or `isostring`), and take a new snapshot.",
+        )
+
+
+def _decimals(entity: Entity, where: str) -> Iterator[Finding]:
+    columns = [column.name for column in entity.columns if column.type.data_type == "double" and column.type.question]
+    if columns:
+        yield Finding(
+            "decimals-as-double",
+            where,
+            f"JSON numbers with fractions: {', '.join(columns)}",
+            "Where they are decimals in the source: `decimal.handling.mode=precise` (or `string`), and a new snapshot.",
+            is_loss=False,
+        )
+
+
+def _deletes(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.shape != "flattened" or "deleted" in entity.added_fields or entity.ops.get("d"):
+        return
+    tombstones = entity.controls.get("tombstone", 0)
+    yield Finding(
+        "deletes-not-sent",
+        where,
+        f"{entity.lines} flattened records, none with `__deleted`{f', {tombstones} tombstones' if tombstones else ''}",
+        "Set `delete.tombstone.handling.mode=rewrite` in ExtractNewRecordState, and take a new snapshot.",
+    )
+
+
+def _truncates(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.shape == "flattened":
+        yield Finding(
+            "truncates-not-sent",
+            where,
+            "flattened records: ExtractNewRecordState drops truncates, whatever `skipped.operations` says",
+            "Land the envelope where tables are truncated; else compare with the source (`reconcile`).",
+        )
+
+
+def _placeholders(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.placeholders:
+        columns = ", ".join(f"{name} ({count})" for name, count in entity.placeholders.items())
+        yield Finding(
+            "values-not-sent",
+            where,
+            f"values that PostgreSQL did not send: {columns}",
+            "They are filled in from earlier events. Where those are missing: `ALTER TABLE ... REPLICA IDENTITY FULL`.",
+            is_loss=False,
+        )
+
+
+def _order(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.shape == "row" and not entity.is_outbox:
+        yield Finding(
+            "order-by-clock",
+            where,
+            "bare rows: no position of the source is in them",
+            "Name in `sequence_by` the columns that the source writes at each change, or `order_by: offset`.",
+            is_loss=False,
+        )
+    if entity.shape == "flattened" and not _POSITIONS & set(entity.added_fields):
+        added = ", ".join(f"__{name}" for name in entity.added_fields)
+        yield Finding(
+            "order-by-clock",
+            where,
+            f"flattened records with {added} and no position",
+            "Add the position to `add.fields` (`source.lsn,source.sequence`; `source.file,source.pos,source.row`).",
+        )
+
+
+def _folders(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.moved_keys:
+        yield Finding(
+            "folders-by-mutable-column",
+            where,
+            f"{entity.moved_keys} keys have events in more than one folder by {', '.join(entity.partitioned_by)}",
+            "Nothing here reads a folder's name, so the tables are right. A job that reads one folder sees stale rows.",
+            is_loss=False,
+        )
+
+
+def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.objects_read < entity.objects:
+        return
+    for partition, offsets in entity.offsets.items():
+        expected = entity.ops.get("d", 0) - entity.controls.get("tombstone", 0)
+        holes = sum(other.holes for other in entity.offsets.values())
+        if holes > max(0, expected) and offsets.holes:
+            yield Finding(
+                "offsets-missing",
+                where,
+                f"partition {partition}: {offsets.holes} offsets from {offsets.first} to {offsets.last} have no line, "
+                f"and the topic's {entity.ops.get('d', 0)} deletes explain {max(0, expected)} of {holes}",
+                "Look for a file that was not copied, a filter in the sink, or a compacted topic.",
+            )
+        if offsets.overlaps:
+            yield Finding(
+                "offsets-missing",
+                where,
+                f"partition {partition}: {offsets.overlaps} offsets are in two files",
+                "Each event counts once, so the tables are right. Find out which copy is from where.",
+                is_loss=False,
+            )
+
+
+def _errors(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.errors:
+        path, line, error = entity.errors[0]
+        yield Finding(
+            "lines-broken",
+            where,
+            f"{len(entity.errors)} lines cannot be read; the first: {path}, line {line}: {error}",
+            "They go to quarantine. Land a torn file anew, whole, under the same name.",
+        )
+
+
+def _key(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.shape and entity.key.question:
+        yield Finding(
+            "key-unknown",
+            where,
+            f"{', '.join(entity.key.columns) or 'no key'}: {entity.key.why}",
+            "Say the key in `meta.cdc`; `key: []` for a table that has none.",
+        )
+
+
+_RULES = (
+    _deletes,
+    _truncates,
+    _placeholders,
+    _order,
+    _nulls,
+    _times,
+    _decimals,
+    _folders,
+    _offsets,
+    _errors,
+    _key,
+)

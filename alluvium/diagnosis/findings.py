@@ -1,0 +1,48 @@
+"""What a diagnosis finds, and the page that explains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CODES = {
+    "deletes-not-sent": "Deletes are not in the files",
+    "truncates-not-sent": "Truncates are not in the files",
+    "values-not-sent": "Updates leave out long values",
+    "order-by-clock": "Only a clock orders the changes",
+    "nulls-as-defaults": "NULL arrives as the column's default",
+    "tombstones-stop-sink": "A tombstone stops the sink",
+    "decimals-as-double": "Decimals pass through a double",
+    "times-in-milliseconds": "Times lose their microseconds",
+    "query-without-delay": "Rows that commit late are lost",
+    "folders-by-mutable-column": "A row moves from folder to folder",
+    "schemas-not-checked": "Every change of a schema makes a new file",
+    "rotation-by-wall-clock": "Files are not the same when they are written again",
+    "offsets-missing": "Offsets that no file has",
+    "lines-broken": "Lines or files that cannot be read",
+    "key-unknown": "The table's key is not visible",
+    "other-files": "Other files lie among the change files",
+}
+"""Each code with the heading of its page, docs/doctor/<code>.md."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that will go wrong, or has.
+
+    Attributes:
+        code: of ``CODES``.
+        where: entity, connector or file that it is about.
+        evidence: what shows it.
+        remedy: what to do.
+        is_loss: True where data is lost or may be wrong; False where it is only dear or inconvenient.
+    """
+
+    code: str
+    where: str
+    evidence: str
+    remedy: str
+    is_loss: bool = True
+
+    def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"{self.code!r} is no code of a finding: {', '.join(CODES)}")

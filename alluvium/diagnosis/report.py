@@ -1,0 +1,34 @@
+"""Findings on a terminal."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.text import Text
+
+from .findings import CODES, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console, RenderableType
+
+
+def print_findings(console: Console, findings: Sequence[Finding]) -> None:
+    """Print the findings by code, losses first: what shows each, what to do, and the page that explains it."""
+    for (is_loss, code), group in groupby(findings, key=lambda finding: (finding.is_loss, finding.code)):
+        heading = Text("loss  " if is_loss else "note  ", style="red" if is_loss else "yellow")
+        console.print(heading.append(f"{CODES[code]} [{code}]", style="bold"))
+        for remedy, alike in groupby(group, key=lambda finding: finding.remedy):
+            for evidence, same in groupby(alike, key=lambda finding: finding.evidence):
+                console.print(_indented(Text(f"{', '.join(finding.where for finding in same)}: {evidence}")))
+            console.print(_indented(Text(remedy, style="green")))
+        console.print(_indented(Text(f"docs/doctor/{code}.md", style="dim")))
+    losses = sum(finding.is_loss for finding in findings)
+    console.print(f"{len(findings)} findings, {losses} of them losses." if findings else "Nothing found.")
+
+
+def _indented(text: RenderableType) -> Padding:
+    return Padding(text, (0, 0, 0, 6))
