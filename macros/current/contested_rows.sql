@@ -8,7 +8,7 @@
     `is_undecided` where an image before was none of them. `from` has all row changes of these keys.
 #}
 {% macro has_contested_keys(feed) %}
-    {{ return(feed.connector in ["postgresql", "oracle"] and feed.replica_identity == "full") }}
+    {{ return(feed.connector in ["postgresql", "sqlserver", "oracle"] and feed.replica_identity == "full") }}
 {% endmacro %}
 
 
@@ -88,13 +88,14 @@ from (
 
 
 {#
-    Changes of one transaction have the SCN of its commit in common (Oracle), or the end of the one before (PostgreSQL). Without
+    Changes of one transaction have its commit in common (SQL Server's LSN, Oracle's SCN), or the end of the one before (PostgreSQL). Without
     `source.sequence` PostgreSQL's have the lsn in its place, and at least the time; where they have no time either, nothing tells
     transactions apart.
 #}
 {% macro is_same_commit(feed, one, other) %}
-    {%- if feed.connector == "oracle" -%}
-        {{ return("left({0}, 24) = left({1}, 24)".format(one.position, other.position)) }}
+    {%- set length_of_commit = {"sqlserver": 22, "oracle": 24}.get(feed.connector) -%}
+    {%- if length_of_commit -%}
+        {{ return("left({0}, {2}) = left({1}, {2})".format(one.position, other.position, length_of_commit)) }}
     {%- endif -%}
     {{ return(
         "(left({0}, 20) = left({1}, 20) or left({0}, 20) = substring({0}, 22, 20) and {2})".format(

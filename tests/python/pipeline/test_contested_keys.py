@@ -131,6 +131,19 @@ def oracle(op: str, place: int, key: int, name: str) -> Event:
     )
 
 
+def sqlserver(op: str, place: int, key: int, name: str) -> Event:
+    """Without an id of the transaction; the events of a change are numbered."""
+    return of_connector(
+        "sqlserver",
+        op,
+        {"id": key, "name": name},
+        txId=None,
+        commit_lsn=f"00000027:{1000 + place // 100:08x}:0001",
+        change_lsn=f"00000027:{place:08x}:0001",
+        event_serial_no=1 if op == "d" else 2,
+    )
+
+
 def by_offset(op: str, place: int, key: int, name: str) -> Event:
     """Without a position; the id of its transaction ends with the lsn of the event itself."""
     return flattened(op, None, {"id": key, "name": name}, __transaction_id=f"{place // 100}:{place}")
@@ -154,6 +167,13 @@ FEEDS = [
         rounds(),
         cdc={"replica_identity": "full"},
         models=("log", "state", "living"),
+    ),
+    Feed(
+        "swap_of_sqlserver",
+        SWAPPED,
+        swaps(sqlserver),
+        cdc={"connector": "sqlserver", "replica_identity": "full"},
+        models=("log", "state", "history"),
     ),
     Feed(
         "swap_of_oracle",
@@ -222,7 +242,7 @@ def test_row_whose_delete_is_missing_does_not_outlive_its_transaction(project: P
     assert {key: (row["_is_deleted"], row["name"]) for key, row in rows.items()} == dict.fromkeys(range(3), (True, "b"))
 
 
-@pytest.mark.parametrize("feed", ["swap_of_oracle", "swap_flattened"])
+@pytest.mark.parametrize("feed", ["swap_of_oracle", "swap_of_sqlserver", "swap_flattened"])
 def test_keys_are_swapped_whatever_orders_the_events(project: Project, feed: str) -> None:
     found = [{row["id"]: row["name"] for row in project.living_rows(feed, number)} for number in range(4)]
     whole = {1: "b", 2: "a", 5: "e", 6: "f"}
