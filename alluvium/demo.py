@@ -37,13 +37,13 @@ CHANGES_COMMAND = ("make demo-changes", "land the rest of the sample files and s
 # In its place where all files have landed.
 LEDGER_COMMAND = (
     '.venv/bin/dbt show --inline "select table_name, lines, inserted, updated, deleted'
-    ' from silver.cdc_run_ledger order by recorded_at desc"',
+    ' from silver.cdc_run_ledger order by recorded_at desc" --output json',
     "what the last runs did, table by table",
 )
 OTHER_COMMANDS = (
     (
         '.venv/bin/dbt show --inline "select order_no, status, _cdc_file_path, _cdc_line'
-        ' from silver.slv_shop__orders where order_no = 9"',
+        ' from silver.slv_shop__orders where order_no = 9" --output json',
         "a row, with the file and line that made it",
     ),
     (".venv/bin/dbt docs generate && .venv/bin/dbt docs serve", "lineage and the meaning of every column"),

@@ -96,6 +96,10 @@
     {%- for thresholds in ["quarantine", "unresolved"] -%}
         {% do alluvium.require_threshold(subject, "meta.cdc." ~ thresholds, feed[thresholds]) %}
     {%- endfor -%}
+    {#- Staging passes over it: an external table of before would be read on. -#}
+    {%- if not (node.external or {}).location -%}
+        {% do alluvium.raise_invalid(subject, "external.location", none, "the folder of the files") %}
+    {%- endif -%}
     {%- do feed.update({
         "name": node.source_name ~ "." ~ node.name,
         "location": node.external.location,
@@ -149,7 +153,9 @@
             {% do alluvium.raise_invalid(subject, "data_type of the unsigned column " ~ column.name, data_type, "decimal(20,0)") %}
         {%- endif -%}
         {%- if cdc.semantic_type -%}
-            {% do alluvium.require_one_of(subject, "semantic_type of column " ~ column.name, cdc.semantic_type, alluvium.semantic_types()) %}
+            {% do alluvium.require_one_of(
+                subject, "semantic_type of column " ~ column.name ~ " (" ~ data_type ~ ")", cdc.semantic_type, alluvium.semantic_types_for(data_type)
+            ) %}
         {%- endif -%}
         {%- do columns.append({"name": column.name, "data_type": data_type, "cdc": cdc}) -%}
     {%- endfor -%}

@@ -20,12 +20,26 @@
 {% endmacro %}
 
 
+{# Delta (3.3) refuses them at the end of the first write, unless it maps the columns' names. #}
+{% macro require_names_of_delta(subject, feed) %}
+    {%- if (config.get("tblproperties") or {}).get("delta.columnMapping.mode") != "name" -%}
+        {%- for column in feed.columns if modules.re.search("[ ,;{}()\n\t=]", column.name) -%}
+            {% do alluvium.raise_invalid(
+                subject, "name of a column", column.name,
+                "a name without blanks and without any of `,;{}()=`, or `delta.columnMapping.mode: name` among the `+tblproperties` of the silver models in dbt_project.yml",
+            ) %}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# What a model that decodes needs, whatever the shape of its records. #}
 {% macro feed_to_decode(caller_name, source_relation, shapes) %}
     {%- set feed = alluvium.feed_of_relation(caller_name, source_relation) -%}
     {%- do alluvium.require_one_of(caller_name ~ ": source " ~ feed.name, "meta.cdc.shape", feed.shape, shapes) -%}
     {%- do alluvium.require_incremental(caller_name, "append") -%}
     {%- do alluvium.require_post_hook(caller_name, "record_applied_files") -%}
+    {%- do alluvium.require_names_of_delta(caller_name ~ ": source " ~ feed.name, feed) -%}
     {{ return(feed) }}
 {% endmacro %}
 

@@ -150,9 +150,12 @@
     {%- elif given is not none and alluvium.holds_exactly(column.data_type, given) -%}
         {{ return("cast(" ~ text ~ " as " ~ column.data_type ~ ")") }}
     {%- endif -%}
+    {%- if given is none -%}
+        {% do alluvium.raise_invalid("reconcile", "column " ~ column.name ~ " of the dump", none, "a dump that has it, or `columns` without it") %}
+    {%- endif -%}
     {% do alluvium.raise_invalid(
         "reconcile", "type of the dump's column " ~ column.name, given,
-        column.data_type ~ ", a narrower number, or text; make a view of the dump with it, or leave the column out of `columns`",
+        [column.data_type, "a narrower number", "string"] | unique | join(", ") ~ "; make a view of the dump with it, or leave the column out of `columns`",
     ) %}
 {% endmacro %}
 

@@ -50,15 +50,31 @@
 
 
 {% macro semantic_types() %}
-    {{ return([
-        "io.debezium.time.Date", "io.debezium.time.IsoDate", "org.apache.kafka.connect.data.Date",
-        "io.debezium.time.Timestamp", "io.debezium.time.MicroTimestamp", "io.debezium.time.NanoTimestamp",
-        "io.debezium.time.IsoTimestamp", "io.debezium.time.ZonedTimestamp", "org.apache.kafka.connect.data.Timestamp",
-        "io.debezium.time.Time", "io.debezium.time.MicroTime", "io.debezium.time.NanoTime",
-        "io.debezium.time.IsoTime", "io.debezium.time.ZonedTime", "org.apache.kafka.connect.data.Time",
-        "org.apache.kafka.connect.data.Decimal", "io.debezium.data.VariableScaleDecimal", "decimal",
-        "io.debezium.data.Bits",
-    ]) }}
+    {{ return(alluvium.semantic_types_by_kind().values() | sum(start=[])) }}
+{% endmacro %}
+
+
+{% macro semantic_types_by_kind() %}
+    {{ return({
+        "date": ["io.debezium.time.Date", "io.debezium.time.IsoDate", "org.apache.kafka.connect.data.Date"],
+        "timestamp": [
+            "io.debezium.time.Timestamp", "io.debezium.time.MicroTimestamp", "io.debezium.time.NanoTimestamp",
+            "io.debezium.time.IsoTimestamp", "io.debezium.time.ZonedTimestamp", "org.apache.kafka.connect.data.Timestamp",
+        ],
+        "time": [
+            "io.debezium.time.Time", "io.debezium.time.MicroTime", "io.debezium.time.NanoTime",
+            "io.debezium.time.IsoTime", "io.debezium.time.ZonedTime", "org.apache.kafka.connect.data.Time",
+        ],
+        "decimal": ["org.apache.kafka.connect.data.Decimal", "io.debezium.data.VariableScaleDecimal", "decimal"],
+        "bits": ["io.debezium.data.Bits"],
+    }) }}
+{% endmacro %}
+
+
+{# Those that a column of a type may declare: with another one not a single value of a date or timestamp would be decoded. #}
+{% macro semantic_types_for(data_type) %}
+    {%- set kind = alluvium.base_type(data_type) | replace("_ntz", "") -%}
+    {{ return(alluvium.semantic_types_by_kind().get(kind, alluvium.semantic_types())) }}
 {% endmacro %}
 
 

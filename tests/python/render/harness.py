@@ -111,6 +111,7 @@ class Renderer:
         meta: the model's ``meta``.
         strategy: the model's ``incremental_strategy``.
         materialized: the model's materialization.
+        tblproperties: those of the model's config.
         on_schema_change: the model's ``on_schema_change``.
         unique_key: the model's ``unique_key``.
         is_partitioned: True for a model with a ``partition_by``.
@@ -136,6 +137,7 @@ class Renderer:
     meta: Mapping[str, Any] = field(default_factory=dict)
     strategy: str = "merge"
     materialized: str = "incremental"
+    tblproperties: dict[str, str] = field(default_factory=dict)
     on_schema_change: str = "append_new_columns"
     unique_key: str | None = None
     is_partitioned: bool = False
@@ -191,6 +193,7 @@ class Renderer:
                 "meta": self.meta,
                 "incremental_strategy": self.strategy,
                 "materialized": self.materialized,
+                "tblproperties": self.tblproperties,
                 "on_schema_change": self.on_schema_change,
                 "unique_key": self.unique_key,
             },

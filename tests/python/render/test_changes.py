@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -553,3 +554,13 @@ def test_has_source_position(macros: Renderer) -> None:
     assert macros.render("has_source_position", feed(connector="mysql")) == (
         "(source_file rlike '[0-9]+$' and source_pos is not null)"
     )
+
+
+@pytest.mark.parametrize("name", ["unit price", "a,b", "a=b", "a(b)", "a\tb"])
+def test_name_that_delta_refuses_is_refused_before(macros: Renderer, name: str) -> None:
+    odd = feed(columns=[column("id", "int"), column(name)])
+    assert macros.refusal("require_names_of_delta", "m", odd).startswith(f"m: name of a column is {json.dumps(name)}; ")
+    mapped = Renderer(tblproperties={"delta.columnMapping.mode": "name"})
+    assert mapped.does("require_names_of_delta", "m", odd) == []
+    for harmless in ("order", "Größe", "a.b", "it's", "x`y", "a-b"):
+        assert macros.does("require_names_of_delta", "m", feed(columns=[column(harmless)])) == []

@@ -115,7 +115,36 @@ def test_feed_columns_refuses(macros: Renderer) -> None:
     )
     unknown = source(columns={"at": {"name": "at", "data_type": "date", "meta": {"cdc": {"semantic_type": "Date"}}}})
     assert macros.refusal("feed_columns", "m", unknown).startswith(
-        'm: semantic_type of column at is "Date"; allowed: io.debezium.time.Date, '
+        'm: semantic_type of column at (date) is "Date"; allowed: io.debezium.time.Date, '
+    )
+
+
+@pytest.mark.parametrize(
+    ("data_type", "semantic_type"),
+    [
+        ("date", "io.debezium.time.Timestamp"),
+        ("timestamp", "io.debezium.time.Date"),
+        ("timestamp_ntz", "io.debezium.time.MicroTime"),
+        ("decimal(10,2)", "io.debezium.time.Date"),
+    ],
+)
+def test_semantic_type_that_no_value_of_the_column_can_have_is_refused(
+    macros: Renderer, data_type: str, semantic_type: str
+) -> None:
+    declared = {"name": "x", "data_type": data_type, "meta": {"cdc": {"semantic_type": semantic_type}}}
+    refusal = macros.refusal("feed_columns", "m", source(columns={"x": declared}))
+    assert refusal.startswith(f'm: semantic_type of column x ({data_type}) is "{semantic_type}"; allowed: ')
+    assert semantic_type not in macros.render("semantic_types_for", data_type)
+    assert semantic_type in macros.render("semantic_types_for", "string")
+    kinds = macros.render("semantic_types_by_kind")
+    assert macros.render("semantic_types") == [name for names in kinds.values() for name in names]
+
+
+def test_source_without_a_location_is_refused(macros: Renderer) -> None:
+    misspelt = source()
+    misspelt["external"]["locaton"] = misspelt["external"].pop("location")
+    assert macros.refusal("feed_of_source", "m", misspelt) == (
+        "m: source shop.orders: external.location is not given; allowed: the folder of the files."
     )
 
 

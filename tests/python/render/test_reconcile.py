@@ -152,7 +152,6 @@ def test_dump_value(macros: Renderer, data_type: str, given: str, value: str) ->
 @pytest.mark.parametrize(
     ("data_type", "given"),
     [
-        ("int", None),
         ("int", "bigint"),
         ("decimal(10,2)", "double"),
         ("decimal(10,2)", "decimal(10,3)"),
@@ -163,8 +162,14 @@ def test_dump_value(macros: Renderer, data_type: str, given: str, value: str) ->
         ("string", "int"),
     ],
 )
-def test_dump_value_refuses_what_could_change_it(macros: Renderer, data_type: str, given: str | None) -> None:
+def test_dump_value_refuses_what_could_change_it(macros: Renderer, data_type: str, given: str) -> None:
     assert "reconcile: type of the dump's column c is " in macros.refusal("dump_value", column("c", data_type), given)
+
+
+def test_column_that_the_dump_has_not(macros: Renderer) -> None:
+    assert macros.refusal("dump_value", column("c", "int"), None) == (
+        "reconcile: column c of the dump is not given; allowed: a dump that has it, or `columns` without it."
+    )
 
 
 def test_text_column(macros: Renderer) -> None:
