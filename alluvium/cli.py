@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +20,21 @@ from alluvium.inspection import Inspection, LocationError, Sampling
 from alluvium.inspection import inspect as inspect_location
 from alluvium.inspection.report import as_json as inspection_as_json
 from alluvium.inspection.report import print_inspection
+from alluvium.scaffolding import plan
+from alluvium.scaffolding.report import print_scaffold
 
 EXIT_CODES = """
 Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
 """
 LOSS_FOUND = 3
+
+
+class Deletes(str, Enum):
+    """Values of ``--deletes``."""
+
+    soft = "soft"
+    hard = "hard"
+
 
 app = typer.Typer(
     name="alluvium",
@@ -90,6 +101,44 @@ def doctor(
         print_findings(Console(), found)
     if any(finding.is_loss for finding in found):
         raise typer.Exit(LOSS_FOUND)
+
+
+@app.command(
+    epilog="Examples: alluvium scaffold landing/shop --source shop   "
+    "alluvium scaffold s3://bucket/topics --source erp --entities orders --entities customers --history",
+)
+def scaffold(
+    path: Location,
+    source: Annotated[str, typer.Option(help="Name of the dbt source; the tables are silver.slv_<source>__<entity>.")],
+    entities: Annotated[list[str] | None, typer.Option(help="Only this entity; more than once.")] = None,
+    history: Annotated[bool, typer.Option("--history", help="A history of each entity, too.")] = False,
+    deletes: Annotated[Deletes, typer.Option(help="What a deleted row keeps: its last values, or its key alone.")] = (
+        Deletes.soft
+    ),
+    project_dir: Annotated[Path, typer.Option(help="Directory of dbt_project.yml.")] = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Replace files that were edited by hand.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    objects: Objects = Sampling.objects,
+    megabytes: Megabytes = DEFAULT_MEGABYTES,
+    debug: Debug = False,
+) -> None:
+    """Write sources and models for a folder of change files, with their YAML, tests and descriptions.
+
+    Again, after new entities or columns appeared: they are added; a file that was edited by hand is shown and left.
+    """
+    found = _inspected(path, Sampling(objects, megabytes * 1024**2))
+    planned = plan(
+        found,
+        source,
+        project_dir,
+        entities=entities or (),
+        history=history,
+        deletes=deletes.value,
+        force=force,
+    )
+    print_scaffold(Console(), planned, is_dry=dry_run)
+    if not dry_run:
+        planned.write(project_dir)
 
 
 def _inspected(path: str, sampling: Sampling) -> Inspection:

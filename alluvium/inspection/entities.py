@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from .keys import Key, RowChange, key_by_data, key_of_messages, key_of_rows
+from .keys import Key, RowChange, has_whole_images, key_by_data, key_of_messages, key_of_rows
 from .names import ObjectName, parse_name
 from .records import Content, read_content
 from .schemas import Schema
@@ -46,12 +46,14 @@ class Column:
         type: proposed.
         has_nulls: whether a value was NULL or absent.
         hides_nulls: whether it may be NULL and has a default, which a converter sends in the place of NULL.
+        added_default: of a column that was added later, for whose old rows no event was sent; or None.
     """
 
     name: str
     type: ProposedType
     has_nulls: bool
     hides_nulls: bool = False
+    added_default: Any = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Entity:
         shape: ``envelope``, ``flattened``, ``row``; None for a topic of control records alone.
         has_store_envelope: whether the sink has kept key, headers and metadata.
         is_outbox: whether its rows are events of an outbox table, or what the EventRouter made of them.
-        connector: of ``source``, or None.
+        connector: of ``source``, or by the fields of the position that were added to flattened rows; or None.
+        has_whole_images: whether images before have more of their rows than a key; None where nothing shows it.
         versions: of the connector.
         key: proposed.
         columns: proposed, in their order.
@@ -120,6 +123,7 @@ class Entity:
     has_store_envelope: bool
     is_outbox: bool
     connector: str | None
+    has_whole_images: bool | None
     versions: tuple[str, ...]
     key: Key
     columns: tuple[Column, ...]
@@ -194,6 +198,7 @@ class _Reading:
     schemas: dict[int, Schema] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
     images: int = 0
+    first_columns: frozenset[str] = frozenset()
     present: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
     errors: list[tuple[str, int, str]] = field(default_factory=list)
@@ -230,7 +235,8 @@ class _Reading:
         if record.kind not in ("envelope", "flattened", "row"):
             self.controls[record.kind] += 1
             if record.kind == "schema_change":
-                self.declared |= declared_tables(record.value)
+                for name, table in declared_tables(record.value).items():
+                    self.declared[name] = table.following(self.declared.get(name))
             if record.kind == "truncate":
                 self.changes.append(RowChange("t", None, None))
             return
@@ -256,6 +262,8 @@ class _Reading:
             self.changes.append(RowChange("r" if record.kind == "row" else op, before, after, transaction))
 
     def _add_image(self, image: Mapping[str, Any]) -> None:
+        if not self.images:
+            self.first_columns = frozenset(image)
         self.images += 1
         for name, value in image.items():
             self.values.setdefault(name, Values()).add(value)
@@ -339,7 +347,8 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
         shape=shape,
         has_store_envelope=reading.stored > 0,
         is_outbox=is_outbox(set(names)),
-        connector=reading.connectors.most_common(1)[0][0] if reading.connectors else None,
+        connector=_connector(reading),
+        has_whole_images=has_whole_images(reading.changes, key.columns, is_flattened=shape == "flattened"),
         versions=tuple(sorted(reading.versions)),
         key=key,
         columns=columns,
@@ -386,6 +395,16 @@ def _moved_keys(reading: _Reading, key: Key) -> int:
     return sum(1 for found in folders.values() if len(found) > 1)
 
 
+# What only one connector's position has, where ExtractNewRecordState adds it.
+_CONNECTORS = {"lsn": "postgresql", "pos": "mysql", "commit_lsn": "sqlserver", "scn": "oracle", "ord": "mongodb"}
+
+
+def _connector(reading: _Reading) -> str | None:
+    if reading.connectors:
+        return reading.connectors.most_common(1)[0][0]
+    return next((name for field, name in _CONNECTORS.items() if field in reading.added_fields), None)
+
+
 def _entity_name(found: _Found, reading: _Reading) -> str:
     if len(reading.tables) == 1:
         return next(iter(reading.tables))
@@ -419,13 +438,20 @@ def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ..
             proposed = propose_from_values(name, values, described.get(name))
         said = described.get(name)
         hides_nulls = said is not None and said.optional and said.has_default and said.default is not None
-        columns.append(Column(name, proposed, reading.present[name] < reading.images, hides_nulls))
+        is_added = any(name not in schema.fields for schema in reading.schemas.values())
+        default = said.default if said and is_added else table.added_defaults.get(name) if table else None
+        columns.append(Column(name, proposed, reading.present[name] < reading.images, hides_nulls, default))
     return tuple(columns)
 
 
 def _questions(key: Key, columns: Sequence[Column], reading: _Reading, table: DeclaredTable | None) -> Iterator[str]:
     asked = [key.question, *(column.type.question for column in columns)]
     yield from (question for question in asked if question)
+    says_defaults = bool(reading.schemas) and reading.says_meaning
+    for column in columns:
+        is_added = column.name in reading.values and column.name not in reading.first_columns
+        if is_added and column.added_default is None and not table and not says_defaults:
+            yield f"{column.name} was added later: which default have the rows from before, if any?"
     numbers = [
         column.name
         for column in columns
@@ -434,7 +460,7 @@ def _questions(key: Key, columns: Sequence[Column], reading: _Reading, table: De
         and not column.type.semantic_type
         and column.name not in key.columns
     ]
-    if numbers and not table and not (reading.schemas and reading.says_meaning):
+    if numbers and not table and not says_defaults:
         yield f"which of {', '.join(numbers)} count days or are times? Nothing in the records says what a number means."
 
 

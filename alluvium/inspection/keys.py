@@ -127,6 +127,31 @@ def columns_of_deletes(
     return tuple(name for name in candidates if name in equal)
 
 
+def has_whole_images(changes: Sequence[RowChange], key: Sequence[str], *, is_flattened: bool) -> bool | None:
+    """Whether images before have values outside the key that a row without them would not have by default.
+
+    Args:
+        changes: of the table.
+        key: its columns.
+        is_flattened: whether updates have no images before in any case.
+
+    Returns:
+        None where no update and no delete shows it.
+    """
+    shown: bool | None = None
+    for change in changes:
+        if change.before is not None:
+            others = [value for name, value in change.before.items() if name not in key]
+            # Columns that may not be NULL have a zero or their default also where only the key was sent.
+            if any(value not in (None, "", 0, False) for value in others) and change.op == "u":
+                return True
+            is_partial = any(value is None for value in others)
+            shown = (shown or False) or (change.op == "d" and bool(others) and not is_partial)
+        elif change.op == "u" and not is_flattened:
+            return False
+    return shown
+
+
 def _shortest_unique(changes: Sequence[RowChange], candidates: Sequence[str]) -> Key:
     """The shortest set of columns by which the changes make sense: no two rows of a table have it at once.
 

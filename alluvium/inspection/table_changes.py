@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .types import MAX_PRECISION, ProposedType
@@ -44,10 +44,21 @@ class DeclaredTable:
     Attributes:
         key: columns of the primary key; none where it has none.
         types: of the columns, in their order.
+        defaults: of the columns that have one, as the database writes it.
+        added_defaults: those of columns that were added after the first of its changes.
     """
 
     key: tuple[str, ...]
     types: Mapping[str, ProposedType]
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    added_defaults: Mapping[str, str] = field(default_factory=dict)
+
+    def following(self, before: DeclaredTable | None) -> DeclaredTable:
+        """The table after a change of it, with the columns that it had before."""
+        if before is None:
+            return self
+        added = {name: default for name, default in self.defaults.items() if name not in before.types}
+        return replace(self, types={**before.types, **self.types}, added_defaults={**before.added_defaults, **added})
 
 
 def declared_tables(value: Mapping[str, Any]) -> dict[str, DeclaredTable]:
@@ -65,7 +76,12 @@ def declared_tables(value: Mapping[str, Any]) -> dict[str, DeclaredTable]:
         if table:
             name = change["id"].replace('"', "").rpartition(".")[2]
             types = {column["name"]: _propose(column) for column in table["columns"]}
-            found[name] = DeclaredTable(tuple(table.get("primaryKeyColumnNames") or ()), types)
+            defaults = {
+                column["name"]: column["defaultValueExpression"]
+                for column in table["columns"]
+                if column.get("defaultValueExpression") is not None
+            }
+            found[name] = DeclaredTable(tuple(table.get("primaryKeyColumnNames") or ()), types, defaults)
     return found
 
 

@@ -1,0 +1,173 @@
+"""The models of an entity, and what their YAML says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .feeds import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_PLACE = ("_cdc_file_path", "_cdc_file_length", "_cdc_file_modified_at", "_cdc_line")
+_EVENT = ("_cdc_kafka_partition", "_cdc_kafka_offset", "_cdc_file_path", "_cdc_line")
+_NEWEST = ("_cdc_op", "_cdc_position", "_cdc_source_ts", "_cdc_transaction_id", *_EVENT, "_cdc_batch")
+_LOG = (
+    "_cdc_op",
+    "_cdc_kind",
+    "_cdc_position",
+    "_cdc_source_ts",
+    "_cdc_snapshot",
+    "_cdc_transaction_id",
+    "_cdc_transaction_order",
+    "_cdc_unavailable_columns",
+    "_cdc_unknown_columns",
+    "_cdc_absent_columns",
+    "_cdc_reject_reason",
+    "_cdc_reject_detail",
+    "_cdc_raw",
+    "_cdc_kafka_partition",
+    "_cdc_kafka_offset",
+    "_cdc_file_offset",
+    *_PLACE,
+    "_cdc_batch",
+)
+_IMAGE = ("_cdc_image_position", "_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns")
+_COUNTS = ("_cdc_row_hash", "_cdc_row_count", "_cdc_ambiguous_events")
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model of an entity.
+
+    Attributes:
+        layer: prefix of its name.
+        suffix: of its name.
+        template: of its SQL.
+        description: with ``{source}``, ``{entity}`` and ``{key}``; the grain first.
+        own: columns after those of the source, of a table with a key.
+        own_without_key: the same of a table without one.
+        filled: own columns that are never NULL.
+        docs: own columns whose text is another one's.
+        has_row: whether it has the source's columns.
+        has_keys_filled: whether the key's columns are never NULL in it.
+        needs_key: whether a table without a key has no such model.
+    """
+
+    layer: str
+    suffix: str
+    template: str
+    description: str
+    own: Sequence[str]
+    own_without_key: Sequence[str] = ()
+    filled: Sequence[str] = ()
+    docs: Mapping[str, str] = field(default_factory=dict)
+    has_row: bool = True
+    has_keys_filled: bool = False
+    needs_key: bool = False
+
+    def name(self, source: str, entity: str) -> str:
+        """Name of the model of an entity."""
+        return f"{self.layer}_{source}__{entity}{self.suffix}"
+
+    def columns(self, has_key: bool) -> Sequence[str]:
+        """Columns after those of the source."""
+        return self.own if has_key or not self.own_without_key else self.own_without_key
+
+    def tests(self, key: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Tests of the model and their arguments, by the columns of the key."""
+        if self.layer == "stg":
+            return {"every_line_accounted_for": {}, "rejected_within_threshold": {}}
+        if self.layer == "qrn":
+            return {"unique_combination": {"columns": ["_cdc_file_path", "_cdc_file_length", "_cdc_line"]}}
+        found: dict[str, dict[str, Any]] = {"unresolved_within_threshold": {}} if self.suffix == "_state" else {}
+        if self.suffix == "_history":
+            return {
+                "unique_combination": {"columns": [*key, "_cdc_position"]},
+                "versions_do_not_overlap": {"key": list(key)},
+            }
+        if key:
+            found["unique_combination"] = {"columns": list(key)}
+        else:
+            grain = ["_cdc_row_hash"] if self.suffix == "_state" else ["_cdc_row_hash", "_cdc_row_number"]
+            found["unique_combination"] = {"columns": grain}
+        return found
+
+
+MODELS = (
+    Model(
+        "stg",
+        "",
+        "stg.sql.jinja",
+        "One row per line or record of the files of {source}.{entity}: its change log. Append-only; row changes with\n"
+        "      their typed row image, rejected lines with their reason, control records by kind.",
+        _LOG,
+        filled=("_cdc_kind",),
+    ),
+    Model(
+        "qrn",
+        "",
+        "qrn.sql.jinja",
+        "One row per rejected line of the files of {source}.{entity}, with the reason, its text and its place.",
+        (
+            "_cdc_reject_reason",
+            "_cdc_reject_detail",
+            "_cdc_raw",
+            *_PLACE,
+            "_cdc_kafka_partition",
+            "_cdc_kafka_offset",
+            "_cdc_file_offset",
+            "_cdc_batch",
+        ),
+        has_row=False,
+    ),
+    Model(
+        "slv",
+        "_state",
+        "state.sql.jinja",
+        "One row per row that the change log of {source}.{entity} ever named (key: {key}), deleted ones included.",
+        ("_is_deleted", "_deleted_at", *_IMAGE, *_NEWEST),
+        own_without_key=(*_COUNTS, "_is_deleted", "_deleted_at", *_NEWEST),
+        filled=("_is_deleted", "_cdc_position"),
+    ),
+    Model(
+        "slv",
+        "",
+        "slv.sql.jinja",
+        "One row per living row of {source}.{entity} (key: {key}), as the source had it after the newest event read.",
+        ("_cdc_unresolved_columns", *_NEWEST),
+        own_without_key=("_cdc_row_hash", "_cdc_row_number", *_NEWEST),
+        has_keys_filled=True,
+    ),
+    Model(
+        "slv",
+        "_history",
+        "history.sql.jinja",
+        "One row per version of a row of {source}.{entity} ({key}, _cdc_position), with the half-open interval in\n"
+        "      which the source had it.",
+        (
+            "_valid_from",
+            "_valid_to",
+            "_is_current",
+            "_cdc_ended_position",
+            "_cdc_ended_op",
+            *_IMAGE,
+            "_cdc_op",
+            "_cdc_position",
+            "_cdc_transaction_id",
+            *_EVENT,
+            "_cdc_batch",
+        ),
+        filled=("_is_current", "_cdc_position"),
+        docs={"_cdc_image_position": "_cdc_version_image_position", "_cdc_position": "_cdc_version_position"},
+        needs_key=True,
+    ),
+)
+
+
+def column_name(columns: Iterable[str], name: str) -> str:
+    """A column's name in the name of its description; columns that look alike there are numbered."""
+    alike = [other for other in columns if slug(other) == slug(name)]
+    place = alike.index(name)
+    return slug(name) if place == 0 else f"{slug(name)}_{place + 1}"

@@ -1,0 +1,37 @@
+"""What a scaffold writes, on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from . import Scaffold
+
+_STYLES = {"new": "green", "added": "green", "replaced": "red", "kept": "yellow", "same": "dim"}
+
+
+def print_scaffold(console: Console, scaffold: Scaffold, *, is_dry: bool) -> None:
+    """Print the files with what happens to each, the differences of those that were there, and the open questions.
+
+    Args:
+        console: to print to.
+        scaffold: as planned.
+        is_dry: whether nothing is written.
+    """
+    for change in scaffold.changes:
+        console.print(Text(f"{change.kind:<8} {change.path}", style=_STYLES[change.kind]))
+        if change.kind in ("added", "replaced", "kept") and change.difference:
+            console.print(Text(change.difference.rstrip("\n")), soft_wrap=True)
+    for feed in scaffold.feeds:
+        for question in feed.questions:
+            console.print(Text(f"? {feed.entity.name}: {question}", style="yellow"))
+    written = sum(change.kind in ("new", "added", "replaced") for change in scaffold.changes)
+    kept = sum(change.kind == "kept" for change in scaffold.changes)
+    console.print(
+        f"{written} files {'to write' if is_dry else 'written'}"
+        f"{f', {kept} edited by hand and left (--force replaces them)' if kept else ''}."
+    )

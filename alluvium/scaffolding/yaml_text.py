@@ -1,0 +1,90 @@
+"""Scalars of YAML, and items put into a list of a file that people edit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+
+class EditError(Exception):
+    """A file cannot be added to without touching what is there."""
+
+
+def scalar(value: Any) -> str:
+    """A value as YAML writes it on one line, quoted where a reader would take it for something else."""
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, item: str) -> str:
+    """Put an item into a list, all other lines left as they are.
+
+    Args:
+        text: of the file.
+        path: keys that lead to the list, and ``(key, value)`` for the item of a list that has it: ``["models",
+            ("name", "stg_shop__orders"), "columns"]``.
+        before: name of the item that it shall stand before; None for the end of the list.
+        item: lines, with the indentation of the list's own items.
+
+    Raises:
+        EditError: there is no such list, or it is written on one line.
+    """
+    sequence = _find(yaml.compose(text), path)
+    if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style or not sequence.value:
+        raise EditError(f"{' / '.join(map(str, path))} is no list with an item a line")
+    place = next((node for node in sequence.value if before is not None and _value(node, "name") == before), None)
+    lines = text.splitlines(keepends=True)
+    number = place.start_mark.line if place else _last_line(sequence.value[-1], lines) + 1
+    expected = yaml.safe_load(text)
+    _list_at(expected, path).insert(
+        sequence.value.index(place) if place else len(sequence.value), yaml.safe_load(item)[0]
+    )
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    edited = "".join([*lines[:number], item, *lines[number:]])
+    try:
+        fits = yaml.safe_load(edited) == expected
+    except yaml.YAMLError:
+        fits = False
+    if not fits:
+        raise EditError(f"{' / '.join(map(str, path))} is not written as this command writes it")
+    return edited
+
+
+def _last_line(node: yaml.Node, lines: list[str]) -> int:
+    """Of a block, whose end mark is where the next one begins."""
+    number = node.end_mark.line - (1 if node.end_mark.column == 0 or node.end_mark.line >= len(lines) else 0)
+    while number > node.start_mark.line and (not lines[number].strip() or lines[number].lstrip().startswith("#")):
+        number -= 1
+    indent = node.start_mark.column
+    while number > node.start_mark.line and len(lines[number]) - len(lines[number].lstrip()) < indent:
+        number -= 1
+    return number
+
+
+def _find(node: yaml.Node | None, path: list[str | tuple[str, str]]) -> yaml.Node | None:
+    for step in path:
+        if isinstance(step, str) and isinstance(node, yaml.MappingNode):
+            node = next((value for key, value in node.value if key.value == step), None)
+        elif isinstance(step, tuple) and isinstance(node, yaml.SequenceNode):
+            node = next((item for item in node.value if _value(item, step[0]) == step[1]), None)
+        else:
+            return None
+    return node
+
+
+def _value(node: yaml.Node, name: str) -> Any:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value.value for key, value in node.value if key.value == name), None)
+
+
+def _list_at(document: Any, path: list[str | tuple[str, str]]) -> list[Any]:
+    for step in path:
+        if isinstance(step, str):
+            document = document[step]
+        else:
+            document = next(item for item in document if item.get(step[0]) == step[1])
+    found: list[Any] = document
+    return found

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from sqlfluff.core import FluffConfig, Linter
+
+from alluvium import AlluviumError, cli
+from alluvium.inspection import inspect
+from alluvium.scaffolding import Scaffold, plan
+from alluvium.scaffolding.yaml_text import EditError, inserted, scalar
+
+REPOSITORY = Path(__file__).parents[3]
+SOURCES = "models/bronze/shop/_shop__sources.yml"
+
+
+def landed(root: Path, topic: str, *rows: dict[str, Any], offset: int = 0) -> None:
+    path = root / topic / "partition=0" / f"{topic}+0+{offset:010d}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = topic.rpartition(".")[2]
+    lines = [
+        {
+            "before": None,
+            "after": row,
+            "source": {"connector": "mysql", "table": table, "file": "b.000001", "pos": number, "row": 0},
+            "op": "c",
+        }
+        for number, row in enumerate(rows, start=offset)
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    landed(tmp_path / "landing", "shop.public.orders", {"order_id": 1, "note": "a"}, {"order_id": 2, "note": "b"})
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "dbt_project.yml").write_text("name: analytics\n", encoding="utf-8")
+    return tmp_path
+
+
+def scaffolded(root: Path, **options: Any) -> Scaffold:
+    """What a scaffold did; it is written."""
+    scaffold = plan(inspect(str(root / "landing")), "shop", root / "project", **options)
+    scaffold.write(root / "project")
+    return scaffold
+
+
+def kinds(scaffold: Scaffold) -> dict[str, str]:
+    return {change.path: change.kind for change in scaffold.changes}
+
+
+def read(root: Path, path: str) -> str:
+    return (root / "project" / path).read_text(encoding="utf-8")
+
+
+def document(root: Path, path: str) -> Any:
+    return yaml.safe_load(read(root, path))
+
+
+def table_of(root: Path, name: str = "orders") -> dict[str, Any]:
+    (source,) = document(root, SOURCES)["sources"]
+    return next(table for table in source["tables"] if table["name"] == name)
+
+
+def test_files_of_an_entity(root: Path) -> None:
+    scaffold = scaffolded(root, history=True)
+    assert set(kinds(scaffold).values()) == {"new"}
+    models = {path.removeprefix("models/silver/shop/") for path in kinds(scaffold) if "silver" in path}
+    names = ("stg_shop__orders", "qrn_shop__orders", "slv_shop__orders_state", "slv_shop__orders")
+    assert models == {f"{name}.{end}" for name in (*names, "slv_shop__orders_history") for end in ("sql", "yml")}
+    table = table_of(root)
+    assert table["external"] == {"location": str(root / "landing" / "shop.public.orders"), "using": "json"}
+    assert table["config"]["meta"]["cdc"] == {"key": ["order_id"]}
+    assert [(column["name"], column["data_type"]) for column in table["columns"]] == [
+        ("order_id", "bigint"),
+        ("note", "string"),
+    ]
+    (source,) = document(root, SOURCES)["sources"]
+    assert source["config"]["meta"]["cdc"] == {"connector": "mysql", "shape": "envelope"}
+
+
+def test_second_time_nothing_is_written(root: Path) -> None:
+    scaffolded(root)
+    assert set(kinds(scaffolded(root)).values()) == {"same"}
+
+
+def test_new_entities_and_columns_are_added(root: Path) -> None:
+    scaffolded(root)
+    own = read(root, SOURCES).replace("            data_type: string\n", "            data_type: string # checked\n")
+    (root / "project" / SOURCES).write_text(own, encoding="utf-8")
+    landed(root / "landing", "shop.public.items", {"item_id": 1})
+    landed(root / "landing", "shop.public.orders", {"order_id": 3, "note": "c", "channel": "web"}, offset=2)
+    scaffold = scaffolded(root)
+    changed = {path: kind for path, kind in kinds(scaffold).items() if kind not in ("same", "new")}
+    assert changed == {
+        SOURCES: "added",
+        "models/_docs/shop.md": "added",
+        "models/silver/shop/stg_shop__orders.yml": "added",
+        "models/silver/shop/slv_shop__orders_state.yml": "added",
+        "models/silver/shop/slv_shop__orders.yml": "added",
+    }
+    assert "data_type: string # checked" in read(root, SOURCES), "what was edited stays"
+    assert [column["name"] for column in table_of(root)["columns"]] == ["order_id", "note", "channel"]
+    assert table_of(root, "items")["config"]["meta"]["cdc"]["key"] == ["item_id"]
+    (model,) = document(root, "models/silver/shop/slv_shop__orders.yml")["models"]
+    assert [column["name"] for column in model["columns"]][:4] == [
+        "order_id",
+        "note",
+        "channel",
+        "_cdc_unresolved_columns",
+    ]
+    assert "{% docs shop__items__item_id %}" in read(root, "models/_docs/shop.md")
+    assert set(kinds(scaffolded(root)).values()) == {"same"}
+
+
+def test_edited_file_is_kept_unless_forced(root: Path) -> None:
+    scaffolded(root)
+    path = "models/silver/shop/slv_shop__orders_state.sql"
+    (root / "project" / path).write_text("-- mine\n", encoding="utf-8")
+    (change,) = [change for change in scaffolded(root).changes if change.path == path]
+    assert (change.kind, read(root, path)) == ("kept", "-- mine\n")
+    assert "--- a/" in change.difference
+    assert kinds(scaffolded(root, force=True))[path] == "replaced"
+    assert "current_state" in read(root, path)
+
+
+def test_deletes_and_prefix(root: Path) -> None:
+    scaffolded(root, deletes="hard")
+    sql = read(root, "models/silver/shop/slv_shop__orders_state.sql")
+    assert '"delete_policy": "hard"' in sql
+    assert '{{ alluvium.current_state(ref("stg_shop__orders")) }}' in sql
+    (model,) = document(root, "models/silver/shop/slv_shop__orders.yml")["models"]
+    assert list(model["data_tests"][0]) == ["alluvium.unique_combination"]
+    (root / "project" / "dbt_project.yml").write_text("name: alluvium\n", encoding="utf-8")
+    scaffolded(root, force=True)
+    assert "{{ current_state(" in read(root, "models/silver/shop/slv_shop__orders_state.sql")
+
+
+def test_odd_names(root: Path) -> None:
+    columns = {"Order": 1, "order": 2, "a b": "x", "größe: 1": "y", "null": "z", "`q`": "w", "id": 7}
+    landed(root / "landing", "shop.public.Größe 2", columns, {**columns, "id": 8})
+    scaffolded(root)
+    table = table_of(root, "gr_e_2")
+    assert [column["name"] for column in table["columns"]] == list(columns)
+    docs = read(root, "models/_docs/shop.md")
+    named = [column["description"].split("'")[1] for column in table["columns"]]
+    assert len(set(named)) == len(columns)
+    assert all(f"{{% docs {name} %}}" in docs for name in named)
+    (model,) = document(root, "models/silver/shop/slv_shop__gr_e_2.yml")["models"]
+    assert [column["name"] for column in model["columns"]][: len(columns)] == list(columns)
+
+
+def test_what_is_asked_has_no_type(root: Path) -> None:
+    landed(root / "landing", "shop.public.orders", {"order_id": 9, "note": "a", "price": "BNI="}, offset=9)
+    feed = scaffolded(root).feeds[0]
+    assert any(question.startswith("price looks like base64") for question in feed.questions)
+    assert "data_type" not in table_of(root)["columns"][2]
+    assert "# Answer before the first build: price looks like base64" in read(root, SOURCES)
+
+
+def test_table_without_a_key(root: Path) -> None:
+    landed(root / "landing", "shop.public.log", {"text": "a"}, {"text": "a"})
+    scaffolded(root, entities=["log"], history=True)
+    assert "key" not in str(table_of(root, "log").get("config", {}))
+    (model,) = document(root, "models/silver/shop/slv_shop__log.yml")["models"]
+    assert model["data_tests"] == [
+        {"alluvium.unique_combination": {"arguments": {"columns": ["_cdc_row_hash", "_cdc_row_number"]}}}
+    ]
+    assert not (root / "project/models/silver/shop/slv_shop__log_history.sql").exists()
+
+
+def test_files_are_in_the_house_style(root: Path) -> None:
+    (root / "project" / "dbt_project.yml").write_text("name: alluvium\n", encoding="utf-8")
+    scaffolded(root, history=True)
+    linter = Linter(config=FluffConfig.from_path(str(REPOSITORY)))
+    for file in sorted((root / "project" / "models").rglob("*.sql")):
+        assert linter.lint_string(file.read_text(encoding="utf-8")).get_violations() == [], file
+
+
+def test_yaml_of_the_samples_has_the_same_columns(root: Path) -> None:
+    """The models of the shop were written by hand: what a scaffold says of its own columns is what they say."""
+    (root / "project" / "dbt_project.yml").write_text("name: alluvium\n", encoding="utf-8")
+    scaffolded(root, history=True)
+    for name in (
+        "stg_shop__orders",
+        "qrn_shop__orders",
+        "slv_shop__orders_state",
+        "slv_shop__orders",
+        "slv_shop__orders_history",
+    ):
+        (ours,) = document(root, f"models/silver/shop/{name}.yml")["models"]
+        (theirs,) = yaml.safe_load((REPOSITORY / f"models/silver/shop/{name}.yml").read_text(encoding="utf-8"))[
+            "models"
+        ]
+        own, by_hand = (
+            [column for column in model["columns"] if column["name"].startswith("_")] for model in (ours, theirs)
+        )
+        assert own == by_hand, name
+
+
+@pytest.mark.parametrize(
+    ("source", "entities", "message"),
+    [("Shop", (), "say 'shop'"), ("shop", ("nothing",), "there are: orders"), ("shop", (), "no dbt project")],
+)
+def test_refusals(root: Path, source: str, entities: tuple[str, ...], message: str) -> None:
+    project = root if "dbt" in message else root / "project"
+    with pytest.raises(AlluviumError, match=message):
+        plan(inspect(str(root / "landing")), source, project, entities=entities)
+
+
+def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["scaffold", str(root / "landing"), "--source", "shop", "--project-dir", str(root / "project")]
+    for more, expected, is_there in ((["--dry-run"], "10 files to write.", False), ([], "10 files written.", True)):
+        monkeypatch.setattr("sys.argv", ["alluvium", *arguments, *more])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert not ended.value.code
+        assert expected in capsys.readouterr().out
+        assert (root / "project" / SOURCES).exists() == is_there
+
+
+def test_item_is_put_where_it_belongs() -> None:
+    text = "a:\n  - name: x # first\n    b: [1]\n\n# about c\nc: 1\n"
+    assert inserted(text, ["a"], None, "  - name: y\n") == text.replace("[1]\n", "[1]\n  - name: y\n")
+    assert inserted(text, ["a"], "x", "  - name: y\n") == text.replace("  - name: x", "  - name: y\n  - name: x")
+    assert inserted("a:\n- name: x", ["a"], None, "- name: y\n") == "a:\n- name: x\n- name: y\n"
+    for flow in ("a: [{name: x}]\n", "a: []\n", "b: 1\n"):
+        with pytest.raises(EditError):
+            inserted(flow, ["a"], None, "  - name: y\n")
+    with pytest.raises(EditError):
+        inserted("a:\n    - name: x\n", ["a"], None, "  - name: y\n")
+
+
+@pytest.mark.parametrize(
+    "value", ["null", "yes", "1", "a: b", "#x", "", "`q`", "größe", ["a", "b c"], {"a": "1"}, True, 5]
+)
+def test_scalar_is_read_as_it_was(value: Any) -> None:
+    text = scalar(value)
+    assert "\n" not in text
+    assert yaml.safe_load(f"x: {text}")["x"] == value
