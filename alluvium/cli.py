@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from alluvium import AlluviumError
-from alluvium.diagnosis import ConfigurationError, diagnose
+from alluvium.diagnosis import diagnose
 from alluvium.diagnosis.report import print_findings
-from alluvium.inspection import Inspection, LocationError, Sampling
+from alluvium.inspection import Inspection, Sampling
 from alluvium.inspection import inspect as inspect_location
 from alluvium.inspection.report import as_json as inspection_as_json
 from alluvium.inspection.report import print_inspection
@@ -168,7 +168,7 @@ def main() -> None:
     """Run the command line; an error that has a remedy is one sentence, with ``--debug`` a traceback as well."""
     try:
         app()
-    except (AlluviumError, ConfigurationError, LocationError) as error:
+    except AlluviumError as error:
         if "--debug" in sys.argv:
             raise
         Console(stderr=True, soft_wrap=True).print(f"alluvium: {error}", style="red", markup=False, highlight=False)

@@ -22,7 +22,7 @@ _SYNC_SIZE = 16
 _PRIMITIVES = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
 
 # Avro 1.11 logical types that are not decimals, as the Debezium type with the same unit and the same physical type.
-_LOGICAL_TYPES = {
+LOGICAL_TYPES = {
     ("int", "date"): names.DATE,
     ("int", "time-millis"): names.TIME,
     ("long", "time-micros"): names.MICRO_TIME,
@@ -284,7 +284,7 @@ def _semantic_type(schema: _Schema, column: _Type) -> str | None:
         return f"{names.DECIMAL}:{scale}"
     if name is None and kind == "array":
         return _semantic_type(schema, _Type(attributes["items"], type_.namespace))
-    return name or _LOGICAL_TYPES.get((kind, str(logical)))
+    return name or LOGICAL_TYPES.get((kind, str(logical)))
 
 
 def shortest_float32(value: float) -> float | str:

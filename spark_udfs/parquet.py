@@ -19,10 +19,10 @@ MAGIC = b"PAR1"
 
 _BATCH_ROWS = 4096
 # Where parquet-avro, which the Confluent sink writes with, keeps the Avro schema with its connect.name attributes.
-_AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"avro.schema")
+AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"avro.schema")
 
-_TIME_TYPES = {"ms": names.TIME, "us": names.MICRO_TIME, "ns": names.NANO_TIME}
-_TIMESTAMP_TYPES = {"ms": names.TIMESTAMP, "us": names.MICRO_TIMESTAMP, "ns": names.NANO_TIMESTAMP}
+TIME_TYPES = {"ms": names.TIME, "us": names.MICRO_TIME, "ns": names.NANO_TIME}
+TIMESTAMP_TYPES = {"ms": names.TIMESTAMP, "us": names.MICRO_TIMESTAMP, "ns": names.NANO_TIMESTAMP}
 # Kafka Connect's own types mean the same unit as these Debezium types.
 _SAME_UNIT = {
     names.DATE: "org.apache.kafka.connect.data.Date",
@@ -70,7 +70,7 @@ def _records(file: pq.ParquetFile) -> Values:
 def _semantic_types(file: pq.ParquetFile) -> SemanticTypes:
     metadata = file.metadata.metadata or {}
     declared: SemanticTypes = {}
-    for key in _AVRO_SCHEMA_KEYS:
+    for key in AVRO_SCHEMA_KEYS:
         if key in metadata:
             declared = parse_semantic_types(metadata[key])
             break
@@ -93,9 +93,9 @@ def _semantic_type(type_: pa.DataType, declared: str | None) -> str | None:
     if pa.types.is_date(type_):
         own = names.DATE
     elif pa.types.is_time(type_):
-        own = _TIME_TYPES.get(type_.unit)
+        own = TIME_TYPES.get(type_.unit)
     elif pa.types.is_timestamp(type_):
-        own = _TIMESTAMP_TYPES.get(type_.unit)
+        own = TIMESTAMP_TYPES.get(type_.unit)
     if own is None or declared == _SAME_UNIT.get(own, own):
         return declared
     return own

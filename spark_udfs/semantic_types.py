@@ -19,7 +19,7 @@ MICRO_TIMESTAMP = "io.debezium.time.MicroTimestamp"
 NANO_TIMESTAMP = "io.debezium.time.NanoTimestamp"
 UUID = "io.debezium.data.Uuid"
 
-_STORE_ENVELOPE = {"key", "value", "headers", "metadata"}
+STORE_ENVELOPE = {"key", "value", "headers", "metadata"}
 
 
 def row_fields(
@@ -36,7 +36,7 @@ def row_fields(
         Lenses store envelope; else the record's own. A column that only has such a name and is not a record
         does not make an envelope.
     """
-    if fields.keys() == _STORE_ENVELOPE:
+    if fields.keys() == STORE_ENVELOPE:
         value = fields_of(fields["value"])
         if value is not None:
             return row_fields(value, fields_of)

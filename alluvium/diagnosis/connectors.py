@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from alluvium import AlluviumError
+
 from .findings import Finding
 
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ SMALL_FLUSH = 1000
 """Records of a file below which a bucket fills with small files."""
 
 
-class ConfigurationError(Exception):
-    """A file is no connector's configuration; the message says what it should be."""
+class ConfigurationError(AlluviumError):
+    """A file is no connector's configuration."""
 
 
 def read_configuration(path: Path) -> tuple[str, dict[str, str]]:

@@ -134,15 +134,16 @@ def _folders(entity: Entity, where: str) -> Iterator[Finding]:
 def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
     if entity.objects_read < entity.objects:
         return
+    deletes = entity.ops.get("d", 0)
+    explained = max(0, deletes - entity.controls.get("tombstone", 0))
+    holes = sum(offsets.holes for offsets in entity.offsets.values())
     for partition, offsets in entity.offsets.items():
-        expected = entity.ops.get("d", 0) - entity.controls.get("tombstone", 0)
-        holes = sum(other.holes for other in entity.offsets.values())
-        if holes > max(0, expected) and offsets.holes:
+        if offsets.holes and holes > explained:
             yield Finding(
                 "offsets-missing",
                 where,
                 f"partition {partition}: {offsets.holes} offsets from {offsets.first} to {offsets.last} have no line, "
-                f"and the topic's {entity.ops.get('d', 0)} deletes explain {max(0, expected)} of {holes}",
+                f"and the topic's {deletes} deletes explain {explained} of {holes}",
                 "Look for a file that was not copied, a filter in the sink, or a compacted topic.",
             )
         if offsets.overlaps:

@@ -61,7 +61,7 @@ class Offsets:
     """The offsets of a Kafka partition, by the names of its objects and the lines of those that were read.
 
     Attributes:
-        first: the lowest; None where only the names' last offsets are known.
+        first: the lowest that a line shows.
         last: the highest that a name or a line shows.
         holes: offsets between two objects that no line has; tombstones are one cause.
         overlaps: offsets that lines of two objects share.

@@ -194,7 +194,8 @@ def is_key(changes: Sequence[RowChange], columns: Sequence[str]) -> bool:
             continue
         before, after = _values(change.before, columns), _values(change.after, columns)
         if change.op == "d":
-            fits = before is not None and rows.delete(before)
+            fits = before is not None
+            rows.delete(before)
         elif after is None or (change.op == "u" and before not in (None, after)):
             fits = False
         else:
@@ -218,12 +219,11 @@ class _LivingRows:
         self._rows.clear()
         self._taken_twice.clear()
 
-    def delete(self, key: Any) -> bool:
+    def delete(self, key: Any) -> None:
         self._deletes += 1
         if not self._rows.get(key):
             self._deletes_of_nothing += 1
         self._rows[key] = max(0, self._rows.get(key, 0) - 1)
-        return True
 
     def write(self, op: str, key: Any, transaction: Any) -> bool:
         if transaction is None or transaction != self._transaction:

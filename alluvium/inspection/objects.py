@@ -9,14 +9,16 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
+from alluvium import AlluviumError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 S3_SCHEMES = ("s3", "s3a", "s3n")
 
 
-class LocationError(Exception):
-    """A location cannot be looked at; the message is one sentence that says what to do."""
+class LocationError(AlluviumError):
+    """A location cannot be looked at."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from spark_udfs import semantic_types as names
+from spark_udfs.avro import LOGICAL_TYPES
+from spark_udfs.parquet import AVRO_SCHEMA_KEYS, TIME_TYPES, TIMESTAMP_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +103,7 @@ class _Avro:
         if isinstance(schema, list):
             branches = [branch for branch in schema if branch != "null"]
             inner = self.read(branches[0], namespace) if len(branches) == 1 else Schema("unknown")
-            return _with(inner, optional="null" in schema)
+            return replace(inner, optional="null" in schema)
         if isinstance(schema, str):
             if schema in _AVRO_TYPES:
                 return Schema(_AVRO_TYPES[schema], optional=False)
@@ -116,7 +118,9 @@ class _Avro:
         if kind not in _AVRO_TYPES and kind not in ("record", "array", "map"):
             return self.read(kind, namespace)
         parameters = {str(key): str(value) for key, value in (schema.get("connect.parameters") or {}).items()}
-        name = schema.get("connect.name") or _AVRO_LOGICAL_TYPES.get(schema.get("logicalType", ""))
+        logical = schema.get("logicalType", "")
+        is_decimal = logical == "decimal" and kind in ("bytes", "fixed")
+        name = schema.get("connect.name") or (names.DECIMAL if is_decimal else LOGICAL_TYPES.get((kind, logical)))
         connect_type = schema.get("connect.type")
         inner = schema.get("items", schema.get("values"))
         fields = {entry["name"]: self._read_field(entry, namespace) for entry in schema.get("fields", ())}
@@ -144,7 +148,7 @@ class _Avro:
         # A nullable field's default of null says that it may be left out, not what it is.
         if default is _ABSENT or (default is None and read.optional):
             return read
-        return _with(read, default=default, has_default=True)
+        return replace(read, default=default, has_default=True)
 
 
 _AVRO_TYPES = {
@@ -161,37 +165,17 @@ _AVRO_TYPES = {
     "map": "map",
     "null": "unknown",
 }
-_AVRO_LOGICAL_TYPES = {
-    "decimal": names.DECIMAL,
-    "date": names.DATE,
-    "time-millis": names.TIME,
-    "time-micros": names.MICRO_TIME,
-    "timestamp-millis": names.TIMESTAMP,
-    "timestamp-micros": names.MICRO_TIMESTAMP,
-    "timestamp-nanos": names.NANO_TIMESTAMP,
-    "local-timestamp-millis": names.TIMESTAMP,
-    "local-timestamp-micros": names.MICRO_TIMESTAMP,
-    "local-timestamp-nanos": names.NANO_TIMESTAMP,
-    "uuid": names.UUID,
-}
-
-
-def _with(schema: Schema, **changed: Any) -> Schema:
-    return replace(schema, **changed)
-
-
-_AVRO_SCHEMA_KEYS = (b"parquet.avro.schema", b"avro.schema")
 
 
 def has_avro_schema(schema: pa.Schema) -> bool:
     """Whether parquet-avro has left the Avro schema in a file's footer."""
-    return any(key in (schema.metadata or {}) for key in _AVRO_SCHEMA_KEYS)
+    return any(key in (schema.metadata or {}) for key in AVRO_SCHEMA_KEYS)
 
 
 def from_arrow(schema: pa.Schema) -> Schema:
     """Read a Parquet file's schema, and beside it the Avro schema that parquet-avro leaves in the footer."""
     metadata = schema.metadata or {}
-    text = next((metadata[key] for key in _AVRO_SCHEMA_KEYS if key in metadata), None)
+    text = next((metadata[key] for key in AVRO_SCHEMA_KEYS if key in metadata), None)
     declared = from_avro(json.loads(text)) if text else None
     return Schema("struct", optional=False, fields=_arrow_fields(schema, declared))
 
@@ -225,7 +209,7 @@ def _from_arrow_type(type_: pa.DataType, nullable: bool, declared: Schema | None
         return Schema("bytes", **{**said, "name": "decimal"}, precision=type_.precision, scale=type_.scale)
     if types.is_timestamp(type_) or types.is_time(type_):
         return Schema(
-            "int64", **{**said, "name": (_TIMESTAMPS if types.is_timestamp(type_) else _TIMES).get(type_.unit)}
+            "int64", **{**said, "name": (TIMESTAMP_TYPES if types.is_timestamp(type_) else TIME_TYPES).get(type_.unit)}
         )
     if own is None:
         return declared or Schema("unknown", optional=nullable)
@@ -236,8 +220,6 @@ def _from_arrow_type(type_: pa.DataType, nullable: bool, declared: Schema | None
     return Schema(own, **said)
 
 
-_TIMESTAMPS = {"ms": names.TIMESTAMP, "us": names.MICRO_TIMESTAMP, "ns": names.NANO_TIMESTAMP}
-_TIMES = {"ms": names.TIME, "us": names.MICRO_TIME, "ns": names.NANO_TIME}
 _ARROW_TYPES = (
     (pa.types.is_boolean, "boolean"),
     (pa.types.is_int8, "int8"),

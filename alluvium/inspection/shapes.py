@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from spark_udfs.semantic_types import STORE_ENVELOPE
+
 from .schemas import Schema, from_connect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OPS = {"r": "snapshot", "c": "insert", "u": "update", "d": "delete", "t": "truncate", "m": "message"}
-_STORE_ENVELOPE = {"key", "value", "headers", "metadata"}
 _OUTBOX = {"aggregateid", "aggregatetype", "payload"}
 _ADDED = re.compile(
     r"^__(deleted|op|lsn|table|db|schema|name|connector|file|pos|row|version|ts_ms|source_\w+|transaction_\w+)$"
@@ -35,7 +35,6 @@ class Record:
         offset: of Kafka, where the sink has stored it.
         schema: of the row, where the record or its file has one.
         is_stored: True for the Lenses sink's store envelope.
-        has_schema: True for JsonConverter's ``{schema, payload}``.
         value: the record itself.
     """
 
@@ -48,7 +47,6 @@ class Record:
     offset: int | None = None
     schema: Schema | None = None
     is_stored: bool = False
-    has_schema: bool = False
     value: Any = None
 
 
@@ -59,14 +57,14 @@ def recognise(value: Any, schema: Schema | None = None) -> Record:
         value: of the line, as ``json.loads`` gives it.
         schema: of the file's records, or None.
     """
-    is_stored = isinstance(value, dict) and value.keys() == _STORE_ENVELOPE and isinstance(value["metadata"], dict)
+    is_stored = isinstance(value, dict) and value.keys() == STORE_ENVELOPE and isinstance(value["metadata"], dict)
     key = offset = None
     if is_stored:
         key, offset, value = unwrapped(value["key"])[0], value["metadata"].get("offset"), value["value"]
         schema = schema.fields.get("value") if schema else None
     value, own = unwrapped(value)
     record = _recognise(value, own or schema)
-    record.key, record.offset, record.is_stored, record.has_schema = key, offset, is_stored, own is not None
+    record.key, record.offset, record.is_stored = key, offset, is_stored
     record.value = value
     return record
 

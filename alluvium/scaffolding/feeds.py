@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from alluvium.inspection import Entity, Inspection
     from alluvium.inspection.entities import Column
 
-# Columns that the models have of their own (is_own_column in macros/_internal/feed.sql).
-_NUMBERS = ("float", "double")
-
 
 @dataclass(frozen=True)
 class Feed:
@@ -92,7 +89,7 @@ def _columns(entity: Entity) -> dict[str, dict[str, Any]]:
 def _column(entity: Entity, column: Column) -> dict[str, Any]:
     said: dict[str, Any] = {}
     # Fractions of plain JSON may be a decimal's; a double keeps those of a double, and is asked about.
-    if not column.type.question or column.type.data_type in _NUMBERS:
+    if not column.type.question or column.type.data_type in ("float", "double"):
         said["data_type"] = column.type.data_type
     meta: dict[str, Any] = {}
     if column.type.semantic_type and not column.type.question:

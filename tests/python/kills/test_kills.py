@@ -53,7 +53,7 @@ TABLES = [
 ]
 # Differ from run to run: clocks, ids, dbt's seconds; `stale` counts the rows again that a killed run had merged.
 VOLATILE = {"recorded_at", "file_modified_at", "_cdc_file_modified_at", "run_id", "seconds", "table_version", "stale"}
-SECONDS_OF_A_CHILD = 300
+SECONDS_OF_A_STEP = 300
 # Statements that a complete suite has to have met.
 WANTED = (
     "insert into silver.stg_pipe__orders",
@@ -191,7 +191,7 @@ class Runs:
                 start_new_session=True,
             )
             try:
-                status = child.wait(SECONDS_OF_A_CHILD)
+                status = child.wait(SECONDS_OF_A_STEP * len(steps))
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)
