@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from alluvium import AlluviumError
+from alluvium.inspection.order import has_position
 
 from .findings import Finding
 
@@ -111,7 +112,7 @@ def _flattening(name: str, config: Mapping[str, str], prefix: str) -> Iterator[F
         )
     added = config.get(f"{prefix}.add.fields", "")
     fields = {part.strip().removeprefix("source.") for part in added.split(",")}
-    if not fields & {"lsn", "sequence", "pos", "commit_lsn", "commit_scn", "ord"}:
+    if not has_position(fields):
         yield Finding(
             "order-by-clock",
             name,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from alluvium.inspection.order import has_position
+
 from .findings import Finding
 
 if TYPE_CHECKING:
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
     from alluvium.inspection import Entity, Inspection
 
 _CONNECT_TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
-# Fields of ExtractNewRecordState's add.fields that order the events of a row.
-_POSITIONS = {"lsn", "sequence", "pos", "commit_lsn", "change_lsn", "commit_scn", "scn", "ord"}
 
 
 def findings_of_files(inspection: Inspection) -> Iterator[Finding]:
@@ -110,7 +110,7 @@ def _order(entity: Entity, where: str) -> Iterator[Finding]:
             "Name in `sequence_by` the columns that the source writes at each change, or `order_by: offset`.",
             is_loss=False,
         )
-    if entity.shape == "flattened" and not _POSITIONS & set(entity.added_fields):
+    if entity.shape == "flattened" and not has_position(entity.added_fields):
         added = ", ".join(f"__{name}" for name in entity.added_fields)
         yield Finding(
             "order-by-clock",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .keys import Key, RowChange, has_whole_images, key_by_data, key_of_messages, key_of_rows
 from .names import ObjectName, parse_name
+from .order import Order, propose_order
 from .records import Content, read_content
 from .schemas import Schema
 from .shapes import Record, is_outbox, recognise
@@ -93,6 +94,7 @@ class Entity:
         has_whole_images: whether images before have more of their rows than a key; None where nothing shows it.
         versions: of the connector.
         key: proposed.
+        order: proposed.
         columns: proposed, in their order.
         questions: what the files cannot tell, in words.
         ops: number of changes by op.
@@ -126,6 +128,7 @@ class Entity:
     has_whole_images: bool | None
     versions: tuple[str, ...]
     key: Key
+    order: Order
     columns: tuple[Column, ...]
     questions: tuple[str, ...]
     ops: Mapping[str, int]
@@ -333,6 +336,13 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
             if shape == "row"
             else key_by_data(reading.changes, candidates)
         )
+    order = propose_order(
+        shape or "envelope",
+        reading.added_fields,
+        _partitions(found, reading),
+        has_message_keys=bool(reading.message_keys),
+        times=[column.name for column in columns if column.type.data_type.startswith("timestamp")],
+    )
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
     instants = [datetime.fromtimestamp(seconds, timezone.utc) for seconds in reading.seconds]
     return Entity(
@@ -351,8 +361,9 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
         has_whole_images=has_whole_images(reading.changes, key.columns, is_flattened=shape == "flattened"),
         versions=tuple(sorted(reading.versions)),
         key=key,
+        order=order,
         columns=columns,
-        questions=tuple(_questions(key, columns, reading, table)) if shape else (),
+        questions=tuple(_questions(key, order, columns, reading, table)) if shape else (),
         ops=dict(reading.ops),
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
@@ -368,6 +379,14 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
         lines=reading.lines,
         errors=tuple(reading.errors),
     )
+
+
+def _partitions(found: _Found, reading: _Reading) -> int:
+    """How many partitions of Kafka have offsets in the names of all objects, or else in all lines that were read."""
+    named = {name.partition for _, name in found.objects if name.offset is not None}
+    if found.layout and all(name.offset is not None for _, name in found.objects):
+        return len(named)
+    return len(reading.spans) if reading.stored == reading.lines else 0
 
 
 _PLACEHOLDER = "__debezium_unavailable_value"
@@ -432,7 +451,9 @@ def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ..
         values = reading.values.get(name, Values())
         if table and name in table.types:
             proposed = table.types[name]
-        elif name in described and (reading.says_meaning or described[name].type not in (*_NUMBERS, "string")):
+        elif name in described and (
+            reading.says_meaning or described[name].name or described[name].type not in (*_NUMBERS, "string")
+        ):
             proposed = propose_from_schema(described[name])
         else:
             proposed = propose_from_values(name, values, described.get(name))
@@ -444,9 +465,18 @@ def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ..
     return tuple(columns)
 
 
-def _questions(key: Key, columns: Sequence[Column], reading: _Reading, table: DeclaredTable | None) -> Iterator[str]:
-    asked = [key.question, *(column.type.question for column in columns)]
+def _questions(
+    key: Key, order: Order, columns: Sequence[Column], reading: _Reading, table: DeclaredTable | None
+) -> Iterator[str]:
+    asked = [key.question, order.question, *(column.type.question for column in columns)]
     yield from (question for question in asked if question)
+    if len(reading.kinds) > 1:
+        counts = " and ".join(f"{count} are of shape {kind}" for kind, count in reading.kinds.most_common())
+        yield f"of the records {counts}: which files have which? A table of the source reads one shape."
+    lowered = Counter(column.name.lower() for column in columns)
+    alike = [column.name for column in columns if lowered[column.name.lower()] > 1]
+    if alike:
+        yield f"which of {', '.join(alike)} shall be read? Spark takes names that differ in case alone for one."
     says_defaults = bool(reading.schemas) and reading.says_meaning
     for column in columns:
         is_added = column.name in reading.values and column.name not in reading.first_columns

@@ -127,29 +127,39 @@ def columns_of_deletes(
     return tuple(name for name in candidates if name in equal)
 
 
+# Columns that may not be NULL have one of these, or their default, also where only the key was sent.
+_NOT_SENT = (None, "", 0, False)
+
+
 def has_whole_images(changes: Sequence[RowChange], key: Sequence[str], *, is_flattened: bool) -> bool | None:
-    """Whether images before have values outside the key that a row without them would not have by default.
+    """Whether images before have values outside the key, as their rows had them.
 
     Args:
-        changes: of the table.
+        changes: of the table, in the order of their partitions.
         key: its columns.
         is_flattened: whether updates have no images before in any case.
 
     Returns:
         None where no update and no delete shows it.
     """
-    shown: bool | None = None
+    rows: dict[Any, Mapping[str, Any]] = {}
+    is_whole = False
     for change in changes:
         if change.before is not None:
-            others = [value for name, value in change.before.items() if name not in key]
-            # Columns that may not be NULL have a zero or their default also where only the key was sent.
-            if any(value not in (None, "", 0, False) for value in others) and change.op == "u":
+            others = {name: value for name, value in change.before.items() if name not in key}
+            sent = [value for value in others.values() if value not in _NOT_SENT]
+            if sent and change.op == "u":
                 return True
-            is_partial = any(value is None for value in others)
-            shown = (shown or False) or (change.op == "d" and bool(others) and not is_partial)
+            row = rows.pop(_values(change.before, key), None) if change.op == "d" else None
+            if row is not None:
+                if any(value in _NOT_SENT and row.get(name) not in _NOT_SENT for name, value in others.items()):
+                    return False
+                is_whole = is_whole or (bool(sent) and all(row.get(name) == others[name] for name in others))
         elif change.op == "u" and not is_flattened:
             return False
-    return shown
+        if change.after is not None:
+            rows[_values(change.after, key)] = change.after
+    return is_whole or None
 
 
 def _shortest_unique(changes: Sequence[RowChange], candidates: Sequence[str]) -> Key:

@@ -114,6 +114,7 @@ def _facts(entity: Entity) -> list[tuple[str, str]]:
         ("files", f"{entity.location or '.'}{'/' + entity.name_filter if entity.name_filter else ''}"),
         ("layout", f"{entity.layout or 'no offsets in the names'}{stored}"),
         ("key", f"{', '.join(entity.key.columns) or 'none'}: {entity.key.why}"),
+        ("order", entity.order.why),
     ]
     if entity.connector:
         facts.append(("connector", " ".join([entity.connector, *entity.versions])))

@@ -34,6 +34,11 @@ class Feed:
     columns: dict[str, dict[str, Any]]
     questions: tuple[str, ...]
 
+    @property
+    def needs_column_mapping(self) -> bool:
+        """Whether Delta takes the names of the columns with ``delta.columnMapping.mode: name`` only."""
+        return any(re.search(r"[ ,;{}()=\n\t]", name) for name in self.columns)
+
 
 def feeds_of(inspection: Inspection, entities: Sequence[str] = ()) -> list[Feed]:
     """The feeds of the inspected entities that have rows.
@@ -77,6 +82,8 @@ def _options(entity: Entity) -> dict[str, Any]:
         options["store_envelope"] = True
     if entity.key.columns or not entity.key.question:
         options["key"] = list(entity.key.columns)
+    if entity.order.is_by_offset:
+        options["order_by"] = "offset"
     if entity.connector == "postgresql" and entity.has_whole_images is not None:
         options["replica_identity"] = "full" if entity.has_whole_images else "default"
     return options

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from alluvium.inspection.keys import Key, RowChange, key_by_data, key_of_messages, key_of_rows
+from alluvium.inspection.keys import Key, RowChange, has_whole_images, key_by_data, key_of_messages, key_of_rows
 
 
 def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:
@@ -89,3 +89,27 @@ def test_key_that_an_update_changes_is_none() -> None:
         RowChange("u", {"code": "x", "no": 1}, {"code": "y", "no": 1}, 1),
     ]
     assert found(rows, "code", "no") == ("no",)
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ({"id": 1, "note": "a", "days": 3}, True),
+        # A key alone: what may not be NULL has a zero, and the column's default.
+        ({"id": 1, "note": "", "days": 5}, False),
+        ({"id": 1, "note": None, "days": None}, False),
+        # The files lack an update in between: no sign of either.
+        ({"id": 1, "note": "b", "days": 3}, None),
+        ({"id": 2, "note": "b", "days": 3}, None),
+    ],
+)
+def test_image_of_a_delete_is_held_against_its_row(image: dict[str, Any], expected: bool | None) -> None:
+    changes = [change("c", {"id": 1, "note": "a", "days": 3}), change("d", image)]
+    assert has_whole_images(changes, ["id"], is_flattened=True) is expected
+
+
+def test_image_of_an_update_shows_it() -> None:
+    row = {"id": 1, "note": "a"}
+    assert has_whole_images([RowChange("u", row, row)], ["id"], is_flattened=False) is True
+    assert has_whole_images([RowChange("u", None, row)], ["id"], is_flattened=False) is False
+    assert has_whole_images([RowChange("u", None, row)], ["id"], is_flattened=True) is None

@@ -11,6 +11,8 @@ from render.harness import Renderer, relation
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 ROWS = 2_000_000  # long enough that both have read the log before either commits
 
 
@@ -50,7 +52,7 @@ def append_twice(spark: SparkSession, log: str, condition: str) -> list[str]:
     return errors
 
 
-@pytest.mark.parametrize(("guarded", "copies"), [(True, 1), pytest.param(False, 2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("guarded", "copies"), [(True, 1), (False, 2)])
 def test_later_of_two_appends_stops(spark: SparkSession, guarded: bool, copies: int) -> None:
     # Without the guard both appends succeed: what the clause is there for.
     log = f"pipe_silver.stg_appended_at_once_{copies}"

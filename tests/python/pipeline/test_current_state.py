@@ -10,6 +10,8 @@ import pytest
 from .events import Event, lines, mysql, postgresql, rounds_of
 from .project import Feed, Project, Row
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {"id": "int", "name": "string", "size": "int"}
 
 
@@ -125,7 +127,7 @@ def composite(op: str, lsn: int, region: str, code: str | None, value: int | Non
 
 
 FEEDS = [
-    Feed("arrivals", COLUMNS, rounds(), models=("log", "state", "hard", "living"), slow=True),
+    Feed("arrivals", COLUMNS, rounds(), models=("log", "state", "hard", "living")),
     Feed(
         "composite",
         {"region": "string", "code": ("string", {"nullable": True}), "value": "int"},
@@ -180,7 +182,6 @@ FEEDS = [
         ],
         cdc={"connector": "mysql"},
         models=("log", "state"),
-        slow=True,
     ),
 ]
 LINEAGE = {"_cdc_position", "_cdc_image_position", "_cdc_file_path", "_cdc_line", "_cdc_batch", "_cdc_kafka_partition"}
@@ -191,7 +192,6 @@ def state_of(project: Project, role: str, key: int) -> Row:
     return row
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("arrival", ARRIVALS, ids=lambda arrival: "".join(map(str, arrival)))
 def test_soft_delete_keeps_the_last_values_in_any_order_of_arrival(
@@ -201,7 +201,6 @@ def test_soft_delete_keeps_the_last_values_in_any_order_of_arrival(
     assert (row["name"], row["size"], row["_is_deleted"], row["_cdc_op"]) == histories(0)[history][1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("arrival", ARRIVALS, ids=lambda arrival: "".join(map(str, arrival)))
 def test_hard_delete_leaves_no_value_in_any_order_of_arrival(
@@ -213,7 +212,6 @@ def test_hard_delete_leaves_no_value_in_any_order_of_arrival(
     assert (row["name"], row["size"], row["_is_deleted"], row["_cdc_op"]) == (*values, is_deleted, op)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("role", ["state", "hard"])
 @pytest.mark.parametrize("history", HISTORIES)
 def test_state_is_the_same_in_every_order_of_arrival(project: Project, role: str, history: str) -> None:
@@ -226,13 +224,11 @@ def test_state_is_the_same_in_every_order_of_arrival(project: Project, role: str
     assert len(seen) == 1
 
 
-@pytest.mark.slow
 def test_live_view_hides_the_deleted(project: Project) -> None:
     living = {key_of(h, a) for h in HISTORIES for a in ARRIVALS if not histories(0)[h][1][2]}
     assert sorted(row["id"] for row in project.living("arrivals")) == sorted(living)
 
 
-@pytest.mark.slow
 def test_deletion_has_the_time_of_the_source(project: Project) -> None:
     times = {row["_is_deleted"]: row["_deleted_at"] for row in project.state("arrivals") if row["id"] < 100}
     assert times == {True: "2024-05-01 12:00:00.03"}
@@ -250,7 +246,6 @@ def test_late_event_does_not_revive_a_deleted_key_with_null(project: Project) ->
     assert (row["_is_deleted"], row["value"]) == (True, 7)
 
 
-@pytest.mark.slow
 def test_binlog_orders_by_file_number_then_position_then_row(project: Project) -> None:
     assert {row["id"]: row["value"] for row in project.state("binlog") if not row["_is_deleted"]} == {
         1: 10,
@@ -261,7 +256,6 @@ def test_binlog_orders_by_file_number_then_position_then_row(project: Project) -
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("feed", ["arrivals", "binlog"])
 def test_every_position_is_of_one_width_and_none_ties(project: Project, feed: str) -> None:
     positions = [row["_cdc_position"] for row in project.log(feed)]

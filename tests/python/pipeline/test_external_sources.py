@@ -50,10 +50,12 @@ FEEDS = [
     Feed("unselected", COLUMNS, built=False),
     Feed("wrong_using", COLUMNS, using="csv", built=False),
     *(
-        Feed(name, columns, [{}], **declared, fails=[f"stg_pipe__{name}"])
+        Feed(name, columns, [{}], **declared, fails=[f"stg_pipe__{name}"], slow=True)
         for name, (columns, declared) in WRONG.items()
     ),
-    Feed("no_key_but_state", COLUMNS, [{}], (), models=("log", "state"), fails=["slv_pipe__no_key_but_state"]),
+    Feed(
+        "no_key_but_state", COLUMNS, [{}], (), models=("log", "state"), fails=["slv_pipe__no_key_but_state"], slow=True
+    ),
 ]
 ERRORS = {
     "stg_pipe__numbers_in_an_array": ["pipe.numbers_in_an_array", "column amounts", '"array<decimal(6,2)>"', "base64"],
@@ -141,6 +143,7 @@ def test_run_operation_refuses(project: Project, select: str, words: list[str]) 
     assert [word for word in words if word not in said] == [], said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ERRORS)
 def test_wrong_declaration_is_refused_with_caller_value_and_allowed_values(project: Project, model: str) -> None:
     said = project.outcomes[0].messages.get(model, "nothing")

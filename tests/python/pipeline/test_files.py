@@ -96,7 +96,7 @@ FEEDS = [
         slow=True,
     ),
     Feed("vanished", COLUMNS, [FIRST | SECOND], slow=True),
-    Feed("never_landed", COLUMNS, [{}], models=STATE),
+    Feed("never_landed", COLUMNS, [{}], models=STATE, slow=True),
 ]
 
 
@@ -207,6 +207,7 @@ def test_full_refresh_without_a_file_that_was_read_is_refused(project: Project) 
     assert [row["id"] for row in project.log("vanished")] == [1]
 
 
+@pytest.mark.slow
 def test_place_without_files_is_warned_of(project: Project) -> None:
     """It may be a misspelt location, or a table that nobody has changed yet."""
     location = project.landing / "never_landed"
@@ -215,6 +216,7 @@ def test_place_without_files_is_warned_of(project: Project) -> None:
     assert project.state("never_landed") == []
 
 
+@pytest.mark.slow
 def test_compacted_entries_are_the_same(project: Project) -> None:
     for batch in (49, 50):
         log = log_name("compacted")

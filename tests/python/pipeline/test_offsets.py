@@ -13,6 +13,8 @@ import pytest
 from .events import Event, lines, postgresql, stored
 from .project import Feed, Project, Row
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {"scenario": "string", "id": "int", "name": "string"}
 KEY = ("scenario", "id")
 LEDGER = "pipe_silver.cdc_file_ledger"
@@ -133,7 +135,6 @@ FEEDS = [
         [LENSES],
         key=KEY,
         cdc={**WARN, "layout": "lenses", "on_gap": "ignore"},
-        slow=True,
     ),
     Feed(
         "offsets_stored",
@@ -146,7 +147,6 @@ FEEDS = [
         key=KEY,
         cdc={**WARN, "layout": "lenses", "store_envelope": True, "on_gap": "fail"},
         fails=("stg_pipe__offsets_stored",),
-        slow=True,
     ),
 ]
 
@@ -191,7 +191,6 @@ def test_gaps_and_overlaps_of_first_offsets(project: Project) -> None:
     }
 
 
-@pytest.mark.slow
 def test_gaps_and_overlaps_of_last_offsets(project: Project) -> None:
     found = {topic: short(rows) for topic, rows in findings(project, "offsets_lenses").items()}
     assert found == {"lost": [("gap", 2, 3, 2)], "shared": [("overlap", 9, 9, 1)]}
@@ -221,14 +220,12 @@ def test_command_of_the_warning_shows_all(project: Project) -> None:
     assert [shown.count(kind) for kind in ("gap", "overlap", "rewritten")] == [3, 2, 4]
 
 
-@pytest.mark.slow
 def test_ignored_gap_is_not_warned_of(project: Project) -> None:
     printed = project.outcomes[0].printed
     assert "pipe.offsets_lenses: offsets missing" not in printed
     assert "pipe.offsets_lenses: files share offsets with one before, 1 times" in printed
 
 
-@pytest.mark.slow
 def test_gap_fails_every_run_until_it_is_filled(project: Project) -> None:
     first, second, third = (outcome.status["stg_pipe__offsets_stored"] for outcome in project.outcomes[:3])
     assert (first, second, third) == ("error", "error", "success")
@@ -236,7 +233,6 @@ def test_gap_fails_every_run_until_it_is_filled(project: Project) -> None:
     assert "pipe.offsets_stored: offsets missing before a file, or in it, 2 times (on_gap: fail)" in message
 
 
-@pytest.mark.slow
 def test_gap_inside_of_a_file_is_seen_in_the_store_envelope(project: Project) -> None:
     rows = [row for row in project.ledgers[0] if row["change_log"] == "pipe_silver.stg_pipe__offsets_stored"]
     assert sorted((row["first_offset"], row["last_offset"], row["missing_inside"]) for row in rows) == [

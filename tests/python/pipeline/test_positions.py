@@ -10,6 +10,8 @@ import pytest
 from .events import Event, flattened, lines, of_connector
 from .project import Feed, Project, Row
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {"id": "int", "note": "string"}
 
 
@@ -92,7 +94,6 @@ DELIVERED: dict[str, bytes] = {
 }
 
 # PostgreSQL's and MySQL's orders are in the other modules.
-FAST = "sqlserver"
 FEEDS = [
     Feed(
         f"{connector}_order",
@@ -107,7 +108,6 @@ FEEDS = [
         key=("_id" if connector == "mongodb" else "id",),
         cdc={"connector": connector},
         models=("log",),
-        slow=connector != FAST,
     )
     for connector in ORDERED
 ] + [
@@ -117,10 +117,8 @@ FEEDS = [
         [DELIVERED],
         cdc={"shape": "flattened", "order_by": "offset"},
         models=("log",),
-        slow=True,
     ),
 ]
-CONNECTORS = [pytest.param(connector, marks=() if connector == FAST else pytest.mark.slow) for connector in ORDERED]
 
 
 def in_order(project: Project, feed: str) -> list[Row]:
@@ -134,7 +132,7 @@ def note_of(event: Event) -> str:
     return str((json.loads(image) if isinstance(image, str) else image)["note"])
 
 
-@pytest.mark.parametrize("connector", CONNECTORS)
+@pytest.mark.parametrize("connector", ORDERED)
 def test_events_of_a_key_are_in_the_order_of_their_source(project: Project, connector: str) -> None:
     found = in_order(project, f"{connector}_order")
     assert [row["note"] for row in found] == [note_of(event) for event in ORDERED[connector]]
@@ -142,7 +140,7 @@ def test_events_of_a_key_are_in_the_order_of_their_source(project: Project, conn
     assert len({len(row["_cdc_position"]) for row in found}) == 1
 
 
-@pytest.mark.parametrize("connector", CONNECTORS)
+@pytest.mark.parametrize("connector", ORDERED)
 def test_event_without_its_position_is_rejected(project: Project, connector: str) -> None:
     rejected = [
         row["_cdc_reject_reason"] for row in project.log(f"{connector}_order") if row["_cdc_kind"] == "rejected"
@@ -151,12 +149,10 @@ def test_event_without_its_position_is_rejected(project: Project, connector: str
     assert rejected == expected + (["partial_document"] if connector == "mongodb" else [])
 
 
-@pytest.mark.slow
 def test_transaction_of_oracle_is_its_text(project: Project) -> None:
     assert {row["_cdc_transaction_id"] for row in in_order(project, "oracle_order")} == {"6.28.807"}
 
 
-@pytest.mark.slow
 def test_offset_orders_where_it_is_declared(project: Project) -> None:
     found = in_order(project, "by_offset")
     assert [row["note"] for row in found] == ["099", "100", "101", "101", "102", "102", "103"]

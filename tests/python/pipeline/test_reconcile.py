@@ -15,6 +15,8 @@ import pytest
 from .events import encoded, lines, postgresql, unscaled
 from .project import Feed, Outcome, Project
 
+pytestmark = pytest.mark.slow
+
 ISO = "io.debezium.time.IsoTimestamp"
 COLUMNS = {
     "region": ("string", {"nullable": True}),
@@ -65,7 +67,6 @@ FEEDS = [
         {"id": "int", "note": "string"},
         [{"half_known+0+0.json": lines(postgresql("u", 10, {"id": 1, "note": MARK}))}],
         models=("log", "state"),
-        slow=True,
     ),
 ]
 
@@ -152,7 +153,6 @@ def test_missing_extra_and_different_rows_are_shown(project: Project, tmp_path: 
     assert "missing region=NULL, id=9\n" in outcome.printed
 
 
-@pytest.mark.slow
 def test_text_that_is_no_value_is_a_difference(project: Project, tmp_path: Path) -> None:
     """Spark would round the decimal, and read the date in another way, without a word."""
     path = tmp_path / "dump.csv"
@@ -162,7 +162,6 @@ def test_text_that_is_no_value_is_a_difference(project: Project, tmp_path: Path)
     assert "total: 1.10, in the dump 1.104; day: 2024-05-01, in the dump 2024-05" in outcome.printed
 
 
-@pytest.mark.slow
 def test_rows_and_columns_can_be_chosen(project: Project, tmp_path: Path) -> None:
     dump = parquet(tmp_path, *(row(number, ratio=0.5) for number in (1, 4, 5, 6)))
     outcome = reconcile(project, dump, "parquet", columns=["ratio"], rows=1)
@@ -172,7 +171,6 @@ def test_rows_and_columns_can_be_chosen(project: Project, tmp_path: Path) -> Non
     assert 'different region="eu", id=1 ratio: 0.1, in the dump 0.5\n' in outcome.printed
 
 
-@pytest.mark.slow
 def test_cell_that_is_not_known_differs_from_null(project: Project) -> None:
     project.spark.sql("create or replace temporary view half_known as select 1 as id, cast(null as string) as note")
     outcome = reconcile(project, "half_known", "relation", "slv_pipe__half_known_state")
@@ -180,7 +178,6 @@ def test_cell_that_is_not_known_differs_from_null(project: Project) -> None:
     assert "note: not known, in the dump NULL" in outcome.printed
 
 
-@pytest.mark.slow
 def test_dump_with_two_rows_of_a_key_is_refused(project: Project, tmp_path: Path) -> None:
     outcome = reconcile(project, parquet(tmp_path, *ROWS, row(1)), "parquet")
     assert "one row per region, id; this one has 4 rows of 3 keys" in outcome.printed

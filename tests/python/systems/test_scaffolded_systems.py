@@ -1,0 +1,88 @@
+"""What the sinks of the seven systems leave: scaffolded, answered where it is asked, built, and held against the rows.
+
+A slow suite.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from alluvium.inspection import inspect
+from alluvium.scaffolding import plan
+
+from .files import SYSTEMS, System
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).parents[3]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> dict[tuple[str, str], tuple[str, ...]]:
+    """One project with all systems, built; what was asked, by system and entity."""
+    from dbt.cli.main import dbtRunner
+
+    root = tmp_path_factory.mktemp("systems")
+    for name in ("macros", "tests/generic"):
+        shutil.copytree(REPOSITORY / name, root / name)
+    for name in ("profiles.yml", "models/_docs/cdc_columns.md", "models/_docs/history_columns.md"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(REPOSITORY / name, root / name)
+    settings = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
+    del settings["models"]["alluvium"]["gold"]
+    (root / "dbt_project.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    asked: dict[tuple[str, str], tuple[str, ...]] = {}
+    for system in SYSTEMS:
+        landing = root / "landing" / system.name
+        for path, content in system.files.items():
+            (landing / path).parent.mkdir(parents=True, exist_ok=True)
+            (landing / path).write_bytes(content)
+        scaffold = plan(inspect(str(landing)), system.name, root, history=True)
+        scaffold.write(root)
+        asked |= {(system.name, feed.entity.name): feed.questions for feed in scaffold.feeds}
+        answer(root / f"models/bronze/{system.name}/_{system.name}__sources.yml", system)
+    result: Any = dbtRunner().invoke(["--quiet", "build", "--project-dir", str(root), "--profiles-dir", str(root)])
+    assert result.exception is None, result.exception
+    failed = {node.node.name: node.message for node in result.result if node.status in ("error", "fail")}
+    assert not failed, failed
+    return asked
+
+
+def answer(file: Path, system: System) -> None:
+    """Put the answers into the declaration."""
+    document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for table in document["sources"][0]["tables"]:
+        said = system.answers.get(table["name"], {})
+        for column in table["columns"]:
+            column |= said.get("columns", {}).get(column["name"], {})
+    file.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_tables_are_those_of_the_source(
+    system: System, questions: dict[tuple[str, str], tuple[str, ...]], spark: SparkSession
+) -> None:
+    for entity, expected in system.tables.items():
+        table = f"silver.slv_{system.name}__{entity.lower()}"
+        names = list(expected[0])
+        rows = spark.table(table).selectExpr(*(f"cast(`{name}` as string) as `{name}`" for name in names)).collect()
+        key = system.key[entity]
+        found = sorted((row.asDict() for row in rows), key=lambda row: [row[name] for name in key])
+        assert found == sorted(expected, key=lambda row: [row[name] for name in key])
+        question = system.asked.get(entity)
+        assert any(question in asked for asked in questions[system.name, entity]) if question else True
+        if not question:
+            assert not questions[system.name, entity]
+
+
+def test_histories_are_there_too(questions: dict[tuple[str, str], tuple[str, ...]], spark: SparkSession) -> None:
+    versions = spark.table("silver.slv_pagila_jdbc__address_history").where("address_id = 101").count()
+    assert versions == 3
