@@ -9,6 +9,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[3]
 DOCS = REPOSITORY / "docs"
 GUIDE = DOCS / "guide"
+# Pages that are followed from top to bottom, in this order: the marts are over the accounts of the first.
+FOLLOWED = ("debezium", "jdbc", "outbox", "marts")
 FENCE = re.compile(r"^```(?P<language>\w+)(?P<attributes>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
