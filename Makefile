@@ -20,7 +20,7 @@ test test-all: export ALLUVIUM_DRIVER_MEMORY ?= 4g
 
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke lock clean require-python
+.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke transcript lock clean require-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -49,6 +49,9 @@ lint: $(DEV_STAMP) ## ruff, mypy, sqlfluff
 
 bench-smoke: $(RUN_STAMP) ## 1 M envelopes, 1 % changes, nothing new; beside plain PySpark
 	@$(BIN)/python -m benchmarks.smoke
+
+transcript: $(RUN_STAMP) ## record docs/transcript.md anew
+	@$(BIN)/python scripts/transcript.py
 
 lock: ## write the .lock files anew from the .in files (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: 'pipx install uv', then run it again." >&2; exit 1; }
