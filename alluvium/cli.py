@@ -20,6 +20,7 @@ from alluvium.inspection import Inspection, Sampling
 from alluvium.inspection import inspect as inspect_location
 from alluvium.inspection.report import as_json as inspection_as_json
 from alluvium.inspection.report import print_inspection
+from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
 
@@ -139,6 +140,48 @@ def scaffold(
     print_scaffold(Console(), planned, is_dry=dry_run)
     if not dry_run:
         planned.write(project_dir)
+
+
+@app.command(
+    epilog="Examples: alluvium sql   alluvium sql -e 'select * from silver.slv_shop__orders'   "
+    "echo 'select 1' | alluvium sql --format csv",
+)
+def sql(
+    execute: Annotated[list[str] | None, typer.Option("-e", "--execute", help="Run this; more than once.")] = None,
+    file: Annotated[Path | None, typer.Option("-f", "--file", help="Run the statements of this file.")] = None,
+    form: Annotated[Format, typer.Option("--format", help="How results are written.")] = Format.table,
+    output: Annotated[Path | None, typer.Option(help="Write to this file instead of the standard output.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=0, help=f"At most so many rows; 0 for all. A table on a terminal: {ROWS_ON_A_TERMINAL}."),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Run statements that change something, too.")] = False,
+    project_dir: Annotated[
+        Path | None, typer.Option(envvar="DBT_PROJECT_DIR", help="Directory of dbt_project.yml.")
+    ] = None,
+    profiles_dir: Annotated[
+        Path | None, typer.Option(envvar="DBT_PROFILES_DIR", help="Directory of profiles.yml.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The profile's target.")] = None,
+    debug: Debug = False,
+) -> None:
+    """Look at the tables with SQL: statements from -e, a file or a pipe, else from a prompt.
+
+    Runs on the target of the dbt profile, whose schema is the current one. Only queries run, unless --write is said.
+
+    csv: NULL is an empty field, an empty text is ""; binary is hexadecimal. jsonl: numbers with all their digits, more
+    than a JavaScript number has; NaN and Infinity are strings; binary is base64. Timestamps are in UTC. Spark's
+    messages go to the standard error.
+    """
+    # PySpark takes a second to import: no other command waits for it.
+    from alluvium import profile
+    from alluvium.query import command
+    from alluvium.query.output import Output
+
+    texts = command.texts_to_run(execute or (), file)
+    shown = Output(form, output, limit)
+    found = profile.session_target(project_dir, profiles_dir, target)
+    command.run(texts, shown, found, may_write=write, is_quiet=not debug)
 
 
 def _inspected(path: str, sampling: Sampling) -> Inspection:

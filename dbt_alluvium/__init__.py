@@ -62,13 +62,9 @@ def concerns(project_name: str, directory: Path) -> bool:
 
 def session_parameters(flags: Any) -> dict[str, str] | None:
     """The Spark settings of the profile and target that dbt will use, None when it is not a Spark session."""
-    from dbt.config.runtime import load_profile
+    from alluvium import profile
 
-    profile = load_profile(str(flags.PROJECT_DIR), flags.VARS, flags.PROFILE, flags.TARGET, None)
-    credentials = profile.credentials
-    if credentials.type != "spark" or getattr(credentials, "method", None) != "session":
-        return None
-    return dict(getattr(credentials, "server_side_parameters", {}))
+    return profile.session_parameters(profile.read_profile(flags).credentials)
 
 
 plugins = [AlluviumPlugin]

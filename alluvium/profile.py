@@ -1,0 +1,113 @@
+"""The dbt profile that a project runs with, read as dbt reads it."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from alluvium import AlluviumError
+
+
+class ProfileError(AlluviumError):
+    """There is no project, profile or target of that name, or none that can be used."""
+
+
+@dataclass(frozen=True)
+class SessionTarget:
+    """A target whose method is `session`.
+
+    Attributes:
+        project_directory: where dbt_project.yml lies; relative paths in `parameters` start from it.
+        name: of the target.
+        schema: the target's schema.
+        parameters: Spark settings, the profile's ``server_side_parameters``.
+    """
+
+    project_directory: Path
+    name: str
+    schema: str
+    parameters: dict[str, str]
+
+
+def read_profile(flags: Any) -> Any:
+    """dbt's profile object for dbt's flags: project directory, variables, names of profile and target."""
+    from dbt.config.runtime import load_profile
+
+    return load_profile(str(flags.PROJECT_DIR), flags.VARS, flags.PROFILE, flags.TARGET, None)
+
+
+def session_parameters(credentials: Any) -> dict[str, str] | None:
+    """The Spark settings in a target's credentials, None when it is not a Spark session."""
+    if credentials.type != "spark" or getattr(credentials, "method", None) != "session":
+        return None
+    return dict(getattr(credentials, "server_side_parameters", {}))
+
+
+def session_target(
+    project_directory: Path | None = None, profiles_directory: Path | None = None, target: str | None = None
+) -> SessionTarget:
+    """The target that dbt would run with.
+
+    Args:
+        project_directory: of dbt_project.yml; when None, the working directory or the nearest one above that has it.
+        profiles_directory: of profiles.yml; when None, the first that has it of the working directory, the project's
+            and ``~/.dbt``.
+        target: its name; when None, that of DBT_TARGET, else the profile's own choice.
+
+    Raises:
+        ProfileError: there is none, or its method is not `session`.
+    """
+    from dbt.cli.resolvers import default_profiles_dir, default_project_dir
+    from dbt_common.exceptions import DbtBaseException
+
+    project = (project_directory or default_project_dir()).resolve()
+    if not (project / "dbt_project.yml").is_file():
+        raise ProfileError(f"There is no dbt_project.yml in {project}: name its directory with --project-dir.")
+    profiles = profiles_directory or next(
+        (place for place in (Path.cwd(), project) if (place / "profiles.yml").is_file()), default_profiles_dir()
+    )
+    if not (profiles / "profiles.yml").is_file():
+        raise ProfileError(f"There is no profiles.yml in {profiles}: name its directory with --profiles-dir.")
+    given = {
+        "PROJECT_DIR": project,
+        "PROFILES_DIR": str(profiles),
+        "VARS": {},
+        **({"TARGET": target} if target else {}),
+    }
+    try:
+        profile = contextvars.copy_context().run(_profile, given)
+    except DbtBaseException as error:
+        said = " ".join(str(getattr(error, "msg", error)).split()).rstrip(".")
+        raise ProfileError(
+            f"{said}: look into {profiles / 'profiles.yml'} and {project / 'dbt_project.yml'}."
+        ) from error
+    parameters = session_parameters(profile.credentials)
+    if parameters is None:
+        method = getattr(profile.credentials, "method", None) or profile.credentials.type
+        raise ProfileError(
+            f"The target {profile.target_name} has the method {method}, and only targets with the method session can "
+            f"be queried: choose one of {profiles / 'profiles.yml'} with --target."
+        )
+    return SessionTarget(project, profile.target_name, profile.credentials.schema, parameters)
+
+
+def _profile(given: Mapping[str, Any]) -> Any:
+    """dbt's profile object, outside of a command of dbt: with what such a command sets, and what `env_var` asks for.
+
+    What is not given comes from dbt's own variables: DBT_TARGET, DBT_PROFILE.
+    """
+    from dbt import flags
+    from dbt_common.context import set_invocation_context
+
+    set_invocation_context(os.environ)
+    before = flags.get_flags()  # type: ignore[no-untyped-call]  # dbt has no annotations here
+    try:
+        flags.set_from_args(Namespace(**given), None)
+        return read_profile(flags.get_flags())  # type: ignore[no-untyped-call]
+    finally:
+        flags.set_flags(before)  # type: ignore[no-untyped-call]  # dbt keeps one per process
