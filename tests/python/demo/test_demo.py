@@ -121,3 +121,33 @@ def test_readme_command_works(command: str, shown: dict[str, str], monkeypatch: 
     directories = ["--project-dir", str(REPOSITORY), "--profiles-dir", str(REPOSITORY)]
     result = dbtRunner().invoke(["--quiet", *arguments, *directories])
     assert result.success, result.exception
+
+
+def sql_guide_commands() -> list[str]:
+    """Every command of the page about `alluvium sql`, but for the prompt."""
+    page = (REPOSITORY / "docs" / "guide" / "sql.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    return [line for line in block.splitlines() if line != "alluvium sql"]
+
+
+@pytest.mark.parametrize("command", sql_guide_commands())
+def test_command_of_the_sql_guide_works(
+    command: str,
+    shown: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    assert shown
+    typed, _, called = command.rpartition(" | ")
+    program, *arguments = shlex.split(called)
+    assert program == "alluvium"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report.sql").write_text("select * from silver.slv_shop__orders", encoding="utf-8")
+    monkeypatch.setattr("sys.argv", [program, *arguments, "--project-dir", str(REPOSITORY)])
+    monkeypatch.setattr("sys.stdin", io.StringIO(" ".join(shlex.split(typed)[1:])))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    output = capsys.readouterr()
+    assert (ended.value.code or 0, output.err) == (0, "")
+    assert (tmp_path / "report.csv").exists() if "--output" in arguments else output.out
