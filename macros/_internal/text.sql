@@ -22,13 +22,19 @@
 {% endmacro %}
 
 
-{# A Spark SQL array of strings. #}
-{% macro literal_array(texts) %}
+{# Literals of some texts, with commas. #}
+{% macro string_literals(texts) %}
     {%- set literals = [] -%}
     {%- for text in texts -%}
         {%- do literals.append(alluvium.string_literal(text)) -%}
     {%- endfor -%}
-    {{ return("array(" ~ literals | join(", ") ~ ")") }}
+    {{ return(literals | join(", ")) }}
+{% endmacro %}
+
+
+{# A Spark SQL array of strings. #}
+{% macro literal_array(texts) %}
+    {{ return("array(" ~ alluvium.string_literals(texts) ~ ")") }}
 {% endmacro %}
 
 

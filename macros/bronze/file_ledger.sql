@@ -9,13 +9,17 @@
 
 
 {% macro create_file_ledger() %}
-    {%- if execute and flags.WHICH in ["build", "run", "test", "retry"] -%}
+    {%- if execute and flags.WHICH in ["build", "run", "test", "retry", "run-operation"] -%}
         {%- set ledger = alluvium.file_ledger() -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
         {%- do run_query(alluvium.create_file_ledger_sql(ledger)) -%}
         {#- One that was made before it had them; its entries have none. -#}
         {%- set columns = adapter.get_columns_in_relation(ledger) | map(attribute="name") | list -%}
-        {%- for newest, added in {"missing_inside": alluvium.offset_columns(), "last_position": alluvium.difference_columns()}.items() if newest not in columns -%}
+        {%- for newest, added in {
+            "missing_inside": alluvium.offset_columns(),
+            "last_position": alluvium.difference_columns(),
+            "replay_requested_at": alluvium.replay_column(),
+        }.items() if newest not in columns -%}
             {%- do run_query("alter table " ~ ledger ~ " add columns (" ~ added ~ ")") -%}
         {%- endfor -%}
         {%- do run_query(alluvium.create_schema_drift_sql(ledger)) -%}
@@ -36,11 +40,18 @@
         control_count bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
         recorded_at timestamp,
         {{ alluvium.offset_columns() }},
-        {{ alluvium.difference_columns() }}
+        {{ alluvium.difference_columns() }},
+        {{ alluvium.replay_column() }}
     )
     using delta
     partitioned by (change_log)
     tblproperties ('delta.dataSkippingStatsColumns' = 'batch')
+{%- endmacro %}
+
+
+{# The ledger's column about replays. #}
+{% macro replay_column() -%}
+    replay_requested_at timestamp comment 'since when the file is to be read again, whatever the declaration says'
 {%- endmacro %}
 
 
@@ -56,10 +67,18 @@
     {%- if log_batch < ledger_batch -%}
         {%- do run_query(alluvium.void_entries_sql(change_log, log_batch)) -%}
     {%- elif log_batch > ledger_batch -%}
+        {#- A run was killed that built the log anew: what is behind it has not heard of that. -#}
+        {%- do alluvium.set_generation(change_log) if not ledger_batch -%}
         {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), change_log, ledger_batch)) -%}
     {%- endif -%}
     {%- do alluvium.remember("newest_batch", change_log, log_batch) -%}
     {{ return([log_batch, ledger_batch] | max) }}
+{% endmacro %}
+
+
+{# From here on the log is another one to what reads it: states and histories are built anew (should_full_refresh). #}
+{% macro set_generation(change_log) %}
+    {%- do run_query(alluvium.set_properties_sql(change_log, {"generation": alluvium.run_id()})) -%}
 {% endmacro %}
 
 
@@ -128,7 +147,8 @@
         control_count,
         current_timestamp() as recorded_at,
         {{ alluvium.file_offsets() | indent(4) }},
-        {{ alluvium.file_differences(feed) | indent(8) }}
+        {{ alluvium.file_differences(feed) | indent(8) }},
+        cast(null as timestamp) as replay_requested_at
     from (
         select
             _cdc_file_path as file_path,
@@ -236,6 +256,7 @@ where _cdc_batch = {{ batch }}
     vanished since they were listed, and then the number is given anew.
 #}
 {% macro record_applied_files() %}
+    {%- do alluvium.set_generation(this) if execute and alluvium.remembered("is_built_anew", this) -%}
     {%- if execute and not alluvium.has_no_new_files() -%}
         {%- set level = alluvium.newest_ledger_batch(this) -%}
         {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, level)) -%}

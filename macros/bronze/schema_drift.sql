@@ -140,11 +140,12 @@ last_position
 {% endmacro %}
 
 
-{# The condition on a file's entry that lines of it were rejected for a column that is declared now, or declared otherwise. #}
+{# The condition on a file's entry that lines of it were rejected for a column that is declared now, or declared otherwise, or that it is to be replayed. #}
 {% macro is_outdated(feed) -%}
     {%- set names = alluvium.literal_array(alluvium.declared_columns(feed) | map(attribute="name")) -%}
     coalesce(exists(map_entries(unknown_columns), field -> field.value = 'quarantine'{% if feed.unknown_columns == "quarantine" %} and array_contains({{ names }}, field.key){% endif %}), false)
             or coalesce(exists(map_entries(misfit_columns), field -> not {{ alluvium.declarations(feed) }}[field.key] <=> field.value), false)
+            or replay_requested_at is not null
 {%- endmacro %}
 
 
@@ -154,6 +155,8 @@ last_position
     (3.3.3); the deletion vectors are purged, since Delta does not know the newest batch without a scan where there are some.
 #}
 {% macro drop_superseded_rows(change_log) %}
+    {#- First, since the request goes with the older entry: a run that is killed in here begins here again. -#}
+    {%- do alluvium.set_generation(change_log) if alluvium.query_rows(alluvium.replayed_files_sql(change_log))[0].file_count -%}
     {%- do run_query(alluvium.drop_superseded_rows_sql(change_log)) -%}
     {%- do run_query("reorg table " ~ change_log ~ " apply (purge)") -%}
     {%- do run_query(alluvium.drop_superseded_entries_sql(change_log)) -%}
@@ -186,13 +189,26 @@ last_position
 select
     file_path,
     file_length,
-    max(batch) as batch
+    max(batch) as batch,
+    max(replay_requested_at) as replay_requested_at
 from {{ alluvium.file_ledger() }}
 where
     {{ alluvium.is_entry_of(change_log) }}
     and file_path is not null
 group by file_path, file_length
 having count(distinct batch) > 1
+{%- endmacro %}
+
+
+{#
+    Their lines may have other values now, or be none any more, at the positions of before: no guard lets that through. Of a file that was read again for a
+    declaration that has changed the lines that were accepted are the same.
+#}
+{% macro replayed_files_sql(change_log) -%}
+select count(replay_requested_at) as file_count
+from (
+    {{ alluvium.files_read_again(change_log) | indent(4) }}
+) as again
 {%- endmacro %}
 
 

@@ -60,7 +60,7 @@ where false
     } -%}
     {%- do cut.update({"is_level": is_incremental() and cut.after == cut.until and cut.below == cut["from"]}) -%}
     {%- do alluvium.remember("new_files", this, "0" if cut.is_level else "1") -%}
-    {%- do alluvium.remember("cut", this, tojson({"change_log": change_log.render(), "cut_batch": cut.until, "cut_position": cut.below or ""})) -%}
+    {%- do alluvium.remember("cut", this, tojson({"change_log": change_log.render(), "cut_batch": cut.until, "cut_position": cut.below or "", "generation": alluvium.generation(change_log), "is_built_anew": has_table and not is_incremental()})) -%}
     {{ return(cut) }}
 {% endmacro %}
 
@@ -135,7 +135,13 @@ where
     {%- set cut = fromjson(alluvium.remembered("cut", this) or "{}") if execute else {} -%}
     {%- if cut and not alluvium.has_no_new_files() -%}
         {%- do alluvium.drop_mended_rows(this, cut.change_log) -%}
-        {%- set properties = {"cut_batch": cut.cut_batch, "cut_position": cut.cut_position, "cut_number": alluvium.newest_log_batch(this)} -%}
+        {%- set properties = {
+            "cut_batch": cut.cut_batch,
+            "cut_position": cut.cut_position,
+            "cut_number": alluvium.newest_log_batch(this),
+            "applied_generation." ~ cut.change_log.split(".") | last: cut.generation,
+        } -%}
+        {%- do properties.update({"generation": alluvium.run_id()}) if cut.is_built_anew -%}
         {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
     {%- endif -%}
 {% endmacro %}

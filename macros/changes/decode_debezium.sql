@@ -211,6 +211,7 @@ not exists (
         {{ return({"number": 0, "after": none, "runs": []}) }}
     {%- endif -%}
     {%- set newest = alluvium.level_file_ledger(this) if is_incremental() else alluvium.forget_files(feed, this) -%}
+    {%- do alluvium.remember("is_built_anew", this, "true") if newest and not is_incremental() -%}
     {%- set runs = alluvium.new_files(feed, this if is_incremental() else none) -%}
     {%- do alluvium.announce_new_files(feed, runs) -%}
     {%- if is_incremental() -%}
@@ -225,7 +226,7 @@ not exists (
     {%- set files = runs | sum(attribute="file_count") -%}
     {%- set again = runs | sum(attribute="outdated_count") -%}
     {%- set said = files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files" -%}
-    {%- do log(feed.name ~ ": " ~ said ~ (", " ~ again ~ " of them read again: columns are declared otherwise since" if again else ""), info=true) -%}
+    {%- do log(feed.name ~ ": " ~ said ~ (", " ~ again ~ " of them read again: columns are declared otherwise since, or a replay was asked for" if again else ""), info=true) -%}
     {%- do alluvium.remember("new_files", this, files) -%}
     {%- do alluvium.remember("files_read_again", this, again) -%}
 {% endmacro %}

@@ -9,6 +9,10 @@
     {%- endif -%}
     {%- set newest = alluvium.newest_upstream_batch(upstream) -%}
     {%- set after = alluvium.applied_batch_below(this, upstream, newest) if is_incremental() else 0 -%}
+    {#- Another run has replaced the log since this model began to compile. -#}
+    {%- if not after and is_incremental() and alluvium.reads_own_log(model) and alluvium.reason_to_rebuild(this) -%}
+        {{ exceptions.raise_compiler_error("model " ~ model.name ~ ": " ~ alluvium.reason_to_rebuild(this) ~ " while it was compiled; run it again.") }}
+    {%- endif -%}
     {%- do alluvium.remember("pending_batch." ~ upstream.identifier, this, newest) -%}
     {%- do alluvium.remember("pending_generation." ~ upstream.identifier, this, alluvium.generation(upstream)) -%}
     {{ return({"after": after, "until": newest}) }}
@@ -26,7 +30,7 @@
 {% endmacro %}
 
 
-{# What tells a state from itself before it was built anew; `none` for a change log, whose batches go on counting. #}
+{# What tells a table from itself before it was built anew; of a change log also from itself before files were replayed, `none` as long as neither was. #}
 {% macro generation(table) %}
     {{ return(alluvium.table_property(table, "generation")) }}
 {% endmacro %}
@@ -34,10 +38,17 @@
 
 {# The text of one of this project's properties of a table, `none` where it is not set. #}
 {% macro table_property(table, name) %}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key == "alluvium." ~ name -%}
-        {{ return(row.value) }}
+    {{ return(alluvium.table_properties(table).get(name, "none")) }}
+{% endmacro %}
+
+
+{# All of them by name. #}
+{% macro table_properties(table) %}
+    {%- set properties = {} -%}
+    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key.startswith("alluvium.") -%}
+        {%- do properties.update({row.key[9:]: row.value}) -%}
     {%- endfor -%}
-    {{ return("none") }}
+    {{ return(properties) }}
 {% endmacro %}
 
 

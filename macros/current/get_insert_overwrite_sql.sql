@@ -62,11 +62,25 @@
 {% endmacro %}
 
 
-{# With its time: a table that was dropped and made again counts from 0. #}
+{#
+    Of those that may have changed rows: compaction, vacuum and the purge of deletion vectors have not. With its time: a table that was dropped and made
+    again counts from 0. Where none of the newest hundred has changed rows, or history is not kept that long, the newest of all: then a mart
+    is computed once more.
+#}
 {% macro newest_commit(node) %}
     {%- set table = node.schema ~ "." ~ node.alias -%}
-    {%- set newest = alluvium.query_rows("describe history " ~ table ~ " limit 1")[0] -%}
-    {{ return(table ~ " " ~ newest.version ~ " " ~ newest.timestamp) }}
+    {%- set newest = alluvium.query_rows("describe history " ~ table ~ " limit 1") -%}
+    {%- if newest[0].operation in alluvium.maintenance_operations() -%}
+        {%- set commits = alluvium.query_rows("describe history " ~ table ~ " limit 100") -%}
+        {%- set newest = commits | rejectattr("operation", "in", alluvium.maintenance_operations()) | list + newest -%}
+    {%- endif -%}
+    {{ return(table ~ " " ~ newest[0].version ~ " " ~ newest[0].timestamp) }}
+{% endmacro %}
+
+
+{# As Delta (3.3.3) calls them in a table's history. #}
+{% macro maintenance_operations() %}
+    {{ return(["OPTIMIZE", "REORG", "VACUUM START", "VACUUM END"]) }}
 {% endmacro %}
 
 

@@ -1,5 +1,5 @@
 {#
-    The threshold of `meta.cdc.quarantine` in the source's YAML: fails when more rows of the change log are rejected
+    The threshold of `meta.cdc.quarantine` in the source's YAML: fails when more rows of the change log are rejected, and not released,
     than `fail_above` allows, and with any threshold when lines are rejected and not one could be decoded: then the
     feed is not what its declaration says. The number that dbt prints is that of the rejected rows.
 #}
@@ -9,8 +9,10 @@
 select rejected_count
 from (
     select count(*) as rejected_count
-    from {{ model }}
-    where _cdc_reject_reason is not null
+    from {{ model }} as rejected
+    where
+        rejected._cdc_reject_reason is not null
+        and {{ alluvium.is_not_released(model, "rejected") | indent(8) }}
 ) as counted
 where
     rejected_count > {{ threshold }}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import json
 import os
+import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 QUICK_START = GUIDE / "quick-start-own-files.md"
 OPERATING = GUIDE / "operating.md"
+OPERATIONS = GUIDE / "operations.md"
 QUARANTINE = GUIDE / "quarantine.md"
 TABLES = GUIDE / "tables.md"
 TOPIC = "crm.public.customers"
@@ -119,7 +123,31 @@ def test_each_example_is_rejected_for_the_reason_of_its_section(quarantined: lis
     assert (torn[1] or "").startswith("truncated")
 
 
-def test_every_query_of_the_guide_runs(quarantined: object, spark: SparkSession) -> None:
+@pytest.fixture(scope="module")
+def operated(quarantined: object, project: Path, spark: SparkSession) -> list[str]:
+    """What each command of the page on operations printed, in the order of the page; all have to end well."""
+    from dbt.cli.main import dbtRunner
+
+    printed = []
+    for block in blocks(OPERATIONS, "sh"):
+        for command in block.body.splitlines():
+            sink = io.StringIO()
+            arguments = [*shlex.split(command)[1:], "--project-dir", str(project), "--profiles-dir", str(project)]
+            with contextlib.redirect_stdout(sink):
+                outcome = dbtRunner().invoke(["--no-use-colors", *arguments])
+            assert outcome.success, f"{command}\n{sink.getvalue()}"
+            printed.append(sink.getvalue())
+    return printed
+
+
+def test_every_command_of_the_page_on_operations_ends_well(operated: list[str], spark: SparkSession) -> None:
+    assert len(operated) == 18
+    assert sum("nothing is changed; `dry_run: false` does it" in said for said in operated) == 5
+    released = spark.sql("select reject_reason from silver.cdc_released_lines").collect()
+    assert {row["reject_reason"] for row in released} == {"unknown_shape", "malformed_json"}
+
+
+def test_every_query_of_the_guide_runs(operated: object, spark: SparkSession) -> None:
     others = [page for page in sorted(GUIDE.glob("*.md")) if page.stem not in FOLLOWED]
     queries = [block for page in others for block in blocks(page, "sql") if "file" not in block.attributes]
     assert len(queries) > 8
@@ -129,7 +157,7 @@ def test_every_query_of_the_guide_runs(quarantined: object, spark: SparkSession)
 
 
 @pytest.fixture(scope="module")
-def living_after_marker(quarantined: object, project: Path, spark: SparkSession) -> list[dict[int, str]]:
+def living_after_marker(operated: object, project: Path, spark: SparkSession) -> list[dict[int, str]]:
     """The customers, by key, after an event whose transaction is open, and after the transaction's END."""
     write_models(project, OPERATING)
     sources = project / "models/bronze/crm/_crm__sources.yml"

@@ -115,6 +115,9 @@ class Renderer:
         on_schema_change: the model's ``on_schema_change``.
         unique_key: the model's ``unique_key``.
         is_partitioned: True for a model with a ``partition_by``.
+        full_refresh: the model's ``full_refresh``.
+        flag_full_refresh: True for ``--full-refresh``.
+        missing: names of relations that are not in the database.
         post_hooks: SQL of the model's post-hooks.
         variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
@@ -141,6 +144,9 @@ class Renderer:
     on_schema_change: str = "append_new_columns"
     unique_key: str | None = None
     is_partitioned: bool = False
+    full_refresh: bool | None = None
+    flag_full_refresh: bool = False
+    missing: Sequence[str] = ()
     post_hooks: Sequence[str] = ("{{ alluvium.record_applied_files() }}", "{{ alluvium.record_applied_batches() }}")
     variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
@@ -196,20 +202,25 @@ class Renderer:
                 "tblproperties": self.tblproperties,
                 "on_schema_change": self.on_schema_change,
                 "unique_key": self.unique_key,
+                "full_refresh": self.full_refresh,
             },
-            "dbt": SimpleNamespace(spark__get_merge_sql=lambda *_: "dbt-spark's own merge"),
+            "dbt": SimpleNamespace(
+                spark__get_merge_sql=lambda *_: "dbt-spark's own merge",
+                should_full_refresh=lambda: self.flag_full_refresh if self.full_refresh is None else self.full_refresh,
+            ),
             "exceptions": SimpleNamespace(**exceptions | {"warn": self.warnings.append}),
             "execute": self.execute,
             "flags": SimpleNamespace(WHICH=self.which, EMPTY=self.empty),
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
-            "load_relation": lambda of: of,
+            "load_relation": lambda of: None if of.identifier in self.missing else of,
             "location_clause": lambda: "",
             "log": self._log,
             "model": {
                 "name": self.this.identifier,
                 "depends_on": {"nodes": list(self.parents)},
                 "compiled_code": "select 1",
+                "config": {"meta": self.meta, "post-hook": [{"sql": sql} for sql in self.post_hooks]},
             },
             "partition_cols": lambda label: f"{label} (day)" if self.is_partitioned else "",
             "post_hooks": [{"sql": sql} for sql in self.post_hooks],

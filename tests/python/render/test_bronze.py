@@ -223,8 +223,9 @@ def test_new_files_refreshes_the_listing_first(macros: Renderer) -> None:
 def test_new_files_takes_out_what_a_killed_run_has_left(macros: Renderer) -> None:
     left = run_of("/a", "/b") | {"is_wanted": False, "superseded_count": 1}
     macros.answers = {"refresh table": [], "with listed as": [left], "merge into": [], "reorg table": []}
+    macros.answers["count(replay_requested_at)"] = [{"file_count": 0}]
     macros.render("new_files", feed(), LOG)
-    assert macros.queries[3].startswith("merge into silver.stg_shop__orders as logged")
+    assert macros.queries[4].startswith("merge into silver.stg_shop__orders as logged")
 
 
 def test_new_files_warns_of_a_place_without_files(macros: Renderer) -> None:
@@ -293,6 +294,7 @@ def test_create_file_ledger_sql(macros: Renderer) -> None:
     [
         (3, 3, None),
         (2, 3, f"insert into {LEDGER} select"),
+        (0, 3, "alter table silver.stg_shop__orders set tblproperties ('alluvium.generation' = "),
         (3, 2, f"update {LEDGER} set file_path = null"),
     ],
 )
@@ -303,9 +305,10 @@ def test_level_file_ledger(in_ledger: int, in_log: int, statement: str | None) -
         "select max(_cdc_batch)": [{"batch": in_log}],
         "insert into": [],
         "update": [],
+        "alter table": [],
     }
     assert macros.render("level_file_ledger", LOG) == max(in_ledger, in_log)
-    assert len(macros.queries) == (3 if statement is None else 4)
+    assert len(macros.queries) == (3 if statement is None else 4 if in_ledger else 5)
     assert macros.queries[-1] == f"set {macros.render('setting', 'newest_batch', LOG)} = {in_log}"
     assert statement is None or macros.queries[2].startswith(statement)
 
@@ -412,20 +415,23 @@ def test_record_applied_files() -> None:
         "set alluvium.files_read_again.": [{"value": "0"}],
         "'gap' as finding": [],
     }
-    _, _, insert, _, remember, _, findings = macros.does("record_applied_files")
+    _, _, _, insert, _, remember, _, findings = macros.does("record_applied_files")
     assert insert.startswith(f"insert into {LEDGER}")
     assert "where _cdc_batch > 4 " in insert
     assert "count_if(newest_batch > 4)" in findings
     # Not the number that the run had in mind: the append may have found no row.
     assert remember == f"set {macros.render('setting', 'newest_batch', LOG)} = 5"
     again = macros.answers | {"set alluvium.files_read_again.": [{"value": "1"}], "merge into": [], "reorg table": []}
+    again["count(replay_requested_at)"] = [{"file_count": 0}]
     ran = Renderer(sources=macros.sources, nodes=macros.nodes, answers=again).does("record_applied_files")
     assert "reorg table silver.stg_shop__orders apply (purge)" in ran
     macros.answers["sum(rejected_count)"] = []
     assert f"set {macros.render('setting', 'newest_batch', LOG)} = 4" in macros.does("record_applied_files")
     unchanged = shop()
     unchanged.answers = {"set alluvium.new_files.": [{"value": "0"}]}
-    assert len(unchanged.does("record_applied_files")) == 1
+    assert len(unchanged.does("record_applied_files")) == 2
+    unchanged.answers |= {"set alluvium.is_built_anew.": [{"value": "true"}], "alter table": []}
+    assert "set tblproperties ('alluvium.generation' = " in unchanged.does("record_applied_files")[1]
     assert macros.warnings == []
     assert Renderer(execute=False).does("record_applied_files") == []
 

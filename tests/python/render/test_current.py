@@ -512,7 +512,9 @@ def mart(**changes: Any) -> Renderer:
 
 
 BEHIND: dict[str, list[dict[str, Any]]] = {
-    "describe history silver.slv_shop__orders_state limit 1": [{"version": 3, "timestamp": "2024-05-01"}],
+    "describe history silver.slv_shop__orders_state limit 1": [
+        {"version": 3, "timestamp": "2024-05-01", "operation": "MERGE"}
+    ],
     "describe extended silver.slv_shop__orders": [
         {"col_name": "id", "data_type": "int"},
         {"col_name": "View Text", "data_type": "select 1"},
@@ -541,6 +543,19 @@ def test_view_text_and_newest_commit() -> None:
     assert (
         renderer.render("newest_commit", renderer.nodes["model.state"]) == "silver.slv_shop__orders_state 3 2024-05-01"
     )
+
+
+@pytest.mark.parametrize(("older", "seen"), [(["VACUUM END", "MERGE", "WRITE"], "7 d7"), (["VACUUM START"], "9 d9")])
+def test_maintenance_is_no_change_of_an_input(older: list[str], seen: str) -> None:
+    commits = [
+        {"version": 9 - place, "timestamp": f"d{9 - place}", "operation": operation}
+        for place, operation in enumerate(["OPTIMIZE", *older])
+    ]
+    answers = {"limit 100": commits, "limit 1": commits[:1]}
+    renderer = mart(answers=answers)
+    state = "silver.slv_shop__orders_state"
+    assert renderer.render("newest_commit", renderer.nodes["model.state"]) == f"{state} {seen}"
+    assert "OPTIMIZE" in renderer.render("maintenance_operations")
 
 
 def test_inputs_fingerprint_follows_sql_views_and_commits() -> None:

@@ -11,7 +11,8 @@ LOG = relation("stg_shop__orders")
 MICRO = "io.debezium.time.MicroTimestamp"
 LEDGER = relation("cdc_file_ledger")
 READ_AGAIN = (
-    "select file_path, file_length, max(batch) as batch from silver.cdc_file_ledger "
+    "select file_path, file_length, max(batch) as batch, max(replay_requested_at) as replay_requested_at "
+    "from silver.cdc_file_ledger "
     "where change_log = 'silver.stg_shop__orders' and file_path is not null group by file_path, file_length "
     "having count(distinct batch) > 1"
 )
@@ -74,8 +75,10 @@ def test_is_outdated(macros: Renderer) -> None:
 
 
 def test_drop_superseded_rows(macros: Renderer) -> None:
-    macros.answers = {"merge into": [], "reorg table": []}
-    rows, purge, entries = macros.does("drop_superseded_rows", LOG)
+    macros.answers = {"merge into": [], "reorg table": [], "count(replay_requested_at)": [{"file_count": 0}]}
+    replayed, rows, purge, entries = macros.does("drop_superseded_rows", LOG)
+    assert replayed == macros.sql("replayed_files_sql", LOG)
+    assert_parses(replayed)
     assert rows == macros.sql("drop_superseded_rows_sql", LOG)
     assert purge == "reorg table silver.stg_shop__orders apply (purge)"
     assert entries == macros.sql("drop_superseded_entries_sql", LOG)
@@ -84,6 +87,15 @@ def test_drop_superseded_rows(macros: Renderer) -> None:
         assert merge.startswith(f"merge into {table} using ({READ_AGAIN}) as again on ")
         assert merge.endswith("batch < again.batch then delete")
         assert_parses(merge)
+
+
+def test_replayed_files_make_the_log_another_one_before_their_request_goes(macros: Renderer) -> None:
+    macros.answers = {"merge into": [], "reorg table": [], "count(replay_requested_at)": [{"file_count": 1}]}
+    macros.answers["alter table"] = []
+    _, generation, rows, _, entries = macros.does("drop_superseded_rows", LOG)
+    assert [generation] == macros.does("set_generation", LOG)
+    assert rows.startswith("merge into silver.stg_shop__orders as logged")
+    assert entries.startswith("merge into silver.cdc_file_ledger as entry")
 
 
 @pytest.mark.parametrize(

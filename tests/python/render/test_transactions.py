@@ -264,7 +264,10 @@ def test_record_cut() -> None:
     renderer = complete()
     left: dict[str, Any] = {
         "set alluvium.cut.": [
-            {"value": '{"change_log": "silver.stg_shop__orders", "cut_batch": 9, "cut_position": ""}'}
+            {
+                "value": '{"change_log": "silver.stg_shop__orders", "cut_batch": 9, "cut_position": "",'
+                ' "generation": "a", "is_built_anew": true}'
+            }
         ],
         "select count(*) as row_count": [{"row_count": 0}],
         "alter table": [],
@@ -273,7 +276,8 @@ def test_record_cut() -> None:
     ran = renderer.does("record_cut")
     assert ran[-1] == (
         "alter table silver.stg_shop__orders_complete set tblproperties "
-        "('alluvium.cut_batch' = '9', 'alluvium.cut_position' = '', 'alluvium.cut_number' = '5')"
+        "('alluvium.cut_batch' = '9', 'alluvium.cut_position' = '', 'alluvium.cut_number' = '5', "
+        f"'alluvium.applied_generation.stg_shop__orders' = 'a', 'alluvium.generation' = '{renderer.render('run_id')}')"
     )
     assert not any("reorg table" in sql for sql in ran)
     renderer.answers["set alluvium.new_files."] = [{"value": "0"}]

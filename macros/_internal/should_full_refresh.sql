@@ -1,0 +1,60 @@
+{#
+    Overrides dbt's own, which knows `--full-refresh` and the configuration `full_refresh` alone; dbt takes it only from the root project. A table is
+    built anew, too, where somebody has asked for that (reset_entity), and where an upstream that it has applied was built anew or has had files
+    replayed since: events keep their positions when they are decoded otherwise, so a merge under the guard would keep the rows of before.
+#}
+{% macro should_full_refresh() %}
+    {%- set is_asked = dbt.should_full_refresh() -%}
+    {%- if is_asked or not alluvium.is_to_be_rebuilt() -%}
+        {{ return(is_asked) }}
+    {%- endif -%}
+    {%- if config.get("full_refresh") is not none -%}
+        {% do alluvium.raise_invalid("model " ~ model.name, "full_refresh", config.get("full_refresh"), "none: " ~ alluvium.reason_to_rebuild(this)) %}
+    {%- endif -%}
+    {{ return(true) }}
+{% endmacro %}
+
+
+{# Found once in a run, when the model compiles: what says so goes with the table that is replaced. #}
+{% macro is_to_be_rebuilt() %}
+    {%- if not execute or not alluvium.is_run() or flags.EMPTY or config.get("materialized") != "incremental"
+        or config.get("incremental_strategy") not in ["append", "merge"] or load_relation(this) is none -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set found = alluvium.remembered("is_to_be_rebuilt", this) -%}
+    {%- if found is not none -%}
+        {{ return(found == "true") }}
+    {%- endif -%}
+    {%- set reason = alluvium.reason_to_rebuild(this) -%}
+    {%- do log(model.name ~ ": built anew, since " ~ reason, info=true) if reason -%}
+    {%- do alluvium.remember("is_to_be_rebuilt", this, "true" if reason else "false") -%}
+    {{ return(reason is not none) }}
+{% endmacro %}
+
+
+{#
+    Why the model's table cannot go on from what it has, in words; none where it can. A run that was killed before it wrote down what it has
+    applied leaves nothing of that: of a table that is built from a log of its own the log's generation is compared all the same.
+#}
+{% macro reason_to_rebuild(table) %}
+    {%- set properties = alluvium.table_properties(table) -%}
+    {%- if "rebuild_requested" in properties -%}
+        {{ return("reset_entity has asked for it") }}
+    {%- endif -%}
+    {%- set reads_own_log = alluvium.reads_own_log(model) -%}
+    {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
+        {%- set node = graph.nodes[parent] -%}
+        {%- set applied = properties.get("applied_generation." ~ node.alias, "none" if reads_own_log and loop.first else none) -%}
+        {%- if applied is not none and applied != alluvium.generation(api.Relation.create(schema=node.schema, identifier=node.alias)) -%}
+            {{ return(node.name ~ " was built anew or has had files replayed") }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# States, histories and logs of complete transactions: the first relation that they read is the log that their rows are from. #}
+{% macro reads_own_log(node) %}
+    {%- set cdc = (node.config.meta or {}).cdc or {} -%}
+    {{ return("merge_guard" in cdc or "stored_as_scd_type" in cdc or "record_cut" in alluvium.post_hooks_of(node)) }}
+{% endmacro %}

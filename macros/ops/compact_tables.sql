@@ -1,0 +1,64 @@
+{#
+    Makes few large files of a table's many small ones: Delta's OPTIMIZE. Rows, batches and what is behind a table stay as they are: a mart does not count a compaction
+    as a change of its inputs (newest_commit), nor the ledger of runs as rows written.
+    dbt run-operation compact_tables --args '{models: [stg_shop__orders], dry_run: false}'
+    Run it while no build runs. Delta stops one of two that change the same files; nothing is lost then.
+#}
+{% macro compact_tables(models=none, dry_run=true) %}
+    {%- if execute -%}
+        {%- do alluvium.require_dry_run("compact_tables", dry_run) -%}
+        {{ return(adapter.dispatch("compact_tables", "alluvium")(alluvium.tables_to_maintain("compact_tables", models), dry_run)) }}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro default__compact_tables(tables, dry_run) %}
+    {%- if not dry_run -%}
+        {%- do log("compact_tables: where it meets a run that writes, Delta stops one of the two (DELTA_CONCURRENT_...); nothing is lost, run the stopped one again", info=true) -%}
+    {%- endif -%}
+    {%- set rows = [] -%}
+    {%- for table in tables -%}
+        {%- set before = alluvium.table_figures(table) -%}
+        {%- do run_query(alluvium.compaction_sql(table)) if not dry_run -%}
+        {%- do rows.append([table.relation.render(), before.files, before.bytes] + ([] if dry_run else [alluvium.table_figures(table).files])) -%}
+    {%- endfor -%}
+    {%- do alluvium.show_table(["table", "files", "bytes"] + ([] if dry_run else ["files after"]), rows) -%}
+    {%- do alluvium.announce_dry_run("compact_tables") if dry_run -%}
+{% endmacro %}
+
+
+{# By file format, since a project may have tables of two. #}
+{% macro compaction_sql(table) %}
+    {{ return({"delta": "optimize " ~ table.relation}[table.file_format]) }}
+{% endmacro %}
+
+
+{#
+    The tables of some models, or of all, and the ledgers, each as {relation, file_format}; a name that is none of theirs is refused, one
+    that is not built yet is left out.
+#}
+{% macro tables_to_maintain(caller_name, models) %}
+    {%- do alluvium.require_texts(caller_name, "models", models, "a list of names, or none for all") if models is not none -%}
+    {%- set tables = {} -%}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] and node.config.file_format == "delta" -%}
+        {%- do tables.update({node.name: api.Relation.create(schema=node.schema, identifier=node.alias)}) -%}
+    {%- endfor -%}
+    {%- for ledger in [alluvium.file_ledger(), alluvium.run_ledger(), alluvium.released_lines()] -%}
+        {%- do tables.update({ledger.identifier: ledger}) -%}
+    {%- endfor -%}
+    {%- for name in models or [] -%}
+        {% do alluvium.require_one_of(caller_name, "models", name, tables.keys() | sort) %}
+    {%- endfor -%}
+    {%- set wanted = [] -%}
+    {%- for name, relation in tables.items() | sort if (models is none or name in models) and load_relation(relation) is not none -%}
+        {%- do wanted.append({"relation": relation, "file_format": "delta"}) -%}
+    {%- endfor -%}
+    {{ return(wanted) }}
+{% endmacro %}
+
+
+{# How many files a table has, and of how many bytes. #}
+{% macro table_figures(table) %}
+    {%- set detail = alluvium.query_rows("describe detail " ~ table.relation)[0] -%}
+    {{ return({"files": detail.numFiles, "bytes": detail.sizeInBytes}) }}
+{% endmacro %}

@@ -1,0 +1,41 @@
+{#
+    Deletes files that no version of a table of the last `retention_hours` needs: Delta's VACUUM. Versions that are older can be read no more.
+    dbt run-operation vacuum_tables --args '{retention_hours: 720, dry_run: false}'
+    Delta refuses less than a table's `delta.deletedFileRetentionDuration`, 168 hours by default: a run or a query of that length may still need the files. `allow_short_retention`
+    takes that check away, for a time when nothing else runs; values of rows that were deleted are gone then.
+#}
+{% macro vacuum_tables(models=none, retention_hours=168, allow_short_retention=false, dry_run=true) %}
+    {%- if execute -%}
+        {%- do alluvium.require_dry_run("vacuum_tables", dry_run) -%}
+        {%- do alluvium.require_one_of("vacuum_tables", "allow_short_retention", allow_short_retention, [true, false]) -%}
+        {%- if retention_hours is not integer or retention_hours < (0 if allow_short_retention else 168) -%}
+            {% do alluvium.raise_invalid(
+                "vacuum_tables", "retention_hours", retention_hours,
+                "a number of hours" if allow_short_retention else "a number of hours from 168 on; below that with `allow_short_retention: true`, while nothing else runs",
+            ) %}
+        {%- endif -%}
+        {%- set tables = alluvium.tables_to_maintain("vacuum_tables", models) -%}
+        {{ return(adapter.dispatch("vacuum_tables", "alluvium")(tables, retention_hours, allow_short_retention, dry_run)) }}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro default__vacuum_tables(tables, retention_hours, allow_short_retention, dry_run) %}
+    {%- do run_query("set spark.databricks.delta.retentionDurationCheck.enabled = false") if allow_short_retention -%}
+    {%- set rows = [] -%}
+    {%- for table in tables -%}
+        {#- Up to a thousand paths, each a row. -#}
+        {%- set files = alluvium.query_rows(alluvium.vacuum_sql(table, retention_hours) ~ " dry run") | length -%}
+        {%- do run_query(alluvium.vacuum_sql(table, retention_hours)) if not dry_run -%}
+        {%- do rows.append([table.relation.render(), files]) -%}
+    {%- endfor -%}
+    {%- do run_query("reset spark.databricks.delta.retentionDurationCheck.enabled") if allow_short_retention -%}
+    {%- do alluvium.show_table(["table", "files to delete, up to 1000" if dry_run else "files deleted, counted up to 1000"], rows) -%}
+    {%- do alluvium.announce_dry_run("vacuum_tables") if dry_run -%}
+{% endmacro %}
+
+
+{# By file format, as in compaction_sql. #}
+{% macro vacuum_sql(table, retention_hours) %}
+    {{ return({"delta": "vacuum " ~ table.relation ~ " retain " ~ retention_hours ~ " hours"}[table.file_format]) }}
+{% endmacro %}

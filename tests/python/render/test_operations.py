@@ -1,0 +1,413 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+
+from .feeds import model, shop
+from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+
+LOG, STATE, LISTING = relation("stg_shop__orders"), relation("slv_shop__orders_state"), relation("listing", "bronze")
+CHOICE = {"files": ["a_b*.json"], "reasons": ["malformed_json"], "lines": [2, 3]}
+NOTHING_MISSING = [{"file_count": 0, "first_path": None}]
+HISTORY = [{"key": "delta.minReaderVersion", "value": "1"}]
+
+
+def operated(**answers: Any) -> Renderer:
+    """The shop as a run-operation finds it, with a mart and the log of another source's table."""
+    renderer = shop()
+    hooks = {"model.stg": "record_applied_files", "model.other": "record_applied_files"}
+    other = dict(renderer.sources["source.alluvium.shop.orders"]) | {"name": "parts", "identifier": "shop__parts"}
+    renderer.sources = dict(renderer.sources) | {"source.alluvium.shop.parts": other}
+    renderer.nodes = dict(renderer.nodes) | {
+        "model.other": model("stg_shop__parts", "source.alluvium.shop.parts"),
+        "model.mart": model("fct_order", "model.slv", "model.other"),
+        "model.other_state": model("slv_shop__parts_state", "model.other", "model.stg"),
+    }
+    for name, node in renderer.nodes.items():
+        guard = {"cdc": {"merge_guard": "_cdc_position"}} if name.endswith("state") else {}
+        node["unique_id"] = name
+        node["config"] = {
+            "meta": guard,
+            "post-hook": [{"sql": hooks.get(name, "")}],
+            "materialized": "view" if name == "model.slv" else "incremental",
+            "file_format": "delta",
+        }
+    renderer.which = "run-operation"
+    renderer.answers = {
+        "refresh table": [],
+        "select count(*) as file_count": NOTHING_MISSING,
+        "alter table": [],
+        "create ": [],
+        "merge into": [],
+        **answers,
+    }
+    return renderer
+
+
+def test_change_logs() -> None:
+    renderer = operated()
+    found = renderer.render("change_logs", "m", "shop", None)
+    assert [log["relation"].render() for log in found] == ["silver.stg_shop__orders", "silver.stg_shop__parts"]
+    assert len(renderer.render("change_logs", "m")) == 2
+    (log,) = renderer.render("change_logs_of_entity", "m", "shop", "orders")
+    assert log["feed"]["name"] == "shop.orders"
+    assert renderer.refusal("change_logs", "m", "erp") == 'm: source is "erp"; allowed: shop.'
+    assert renderer.refusal("change_logs", "m", None, "orders") == "m: source is not given; allowed: shop."
+    assert renderer.refusal("change_logs", "m", "shop", "cars") == (
+        'm: source shop: entity is "cars"; allowed: orders, parts.'
+    )
+    renderer.missing = ["stg_shop__orders"]
+    assert "allowed: one that has been built; `dbt build --select stg_shop__orders+` builds it" in renderer.refusal(
+        "change_logs_of_entity", "m", "shop", "orders"
+    )
+
+
+def test_models_behind_are_those_whose_rows_come_from_a_model() -> None:
+    """The other table's state reads this log for the ends of snapshots alone."""
+    renderer = operated()
+    assert sorted(renderer.render("models_behind", ["model.stg"])) == [
+        "model.mart",
+        "model.slv",
+        "model.state",
+        "model.stg",
+    ]
+    renderer.does("announce_rebuild", "m", renderer.nodes["model.stg"])
+    assert renderer.messages == [
+        "m: `dbt build --select stg_shop__orders+` builds anew fct_order, slv_shop__orders_state, stg_shop__orders"
+    ]
+
+
+def test_reset_entity() -> None:
+    renderer = operated()
+    assert not any("alter" in query for query in renderer.does("reset_entity", "shop", "orders"))
+    assert renderer.messages[-1] == "reset_entity: nothing is changed; `dry_run: false` does it"
+    (*_, last) = renderer.does("reset_entity", "shop", "orders", False)
+    assert last == (
+        "alter table silver.stg_shop__orders set tblproperties "
+        f"('alluvium.rebuild_requested' = '{renderer.render('run_id')}')"
+    )
+    assert operated().refusal("reset_entity", "shop", "orders", "no") == (
+        'reset_entity: dry_run is "no"; allowed: True, False.'
+    )
+    renderer.execute = False
+    assert renderer.does("reset_entity", "no source", "orders") == []
+    renderer = operated(**{"select count(*) as file_count": [{"file_count": 1, "first_path": "file:/a"}]})
+    logs = renderer.render("change_logs_of_entity", "reset_entity", "shop", "orders")
+    with pytest.raises(CompilationError, match="file:/a"):
+        renderer.render("default__reset_entity", logs, False)
+
+
+MATCH = {"pattern": "a*", "file_count": 2, "listed_count": 2, "line_count": 9, "missing_path": None}
+
+
+def test_replay_files() -> None:
+    renderer = operated(**{"select pattern": [MATCH]})
+    assert not any("merge" in query for query in renderer.does("replay_files", "shop", "orders", ["a*"]))
+    assert renderer.messages[0] == "replay_files: a*: 2 files, 9 lines are read again"
+    assert renderer.messages[-1].startswith("replay_files: nothing is changed")
+    (*_, last) = renderer.does("replay_files", "shop", "orders", ["a*"], False)
+    assert last == renderer.sql("request_replay_sql", relation("shop__orders__files", "bronze"), LOG, ["a*"])
+
+
+@pytest.mark.parametrize("files", [None, [], "a", [""], [1], {"a": 1}])
+def test_replay_of_no_list_of_paths_is_refused(files: Any) -> None:
+    refusal = operated().refusal("replay_files", "shop", "orders", files)
+    assert refusal.startswith("replay_files: files is ")
+    assert refusal.endswith("; allowed: a list of paths of the ledger, or of patterns with * and ?.")
+
+
+def test_replay_of_unknown_or_missing_files_is_refused() -> None:
+    renderer = operated()
+    (log,) = renderer.render("change_logs_of_entity", "m", "shop", "orders")
+    assert renderer.sql("refuse_files_without_match", log, ["a*"], [MATCH]) == ""
+    assert 'files is "b"; allowed: files that silver.stg_shop__orders was read from' in renderer.refusal(
+        "refuse_files_without_match", log, ["a*", "b"], [MATCH]
+    )
+    assert 'files is "file:/a"; allowed: files that still lie at /landing/orders' in renderer.refusal(
+        "refuse_files_without_match", log, ["a*"], [MATCH | {"missing_path": "file:/a"}]
+    )
+    renderer.does("announce_replay", log, [MATCH])
+    assert len(renderer.messages) == 2
+    renderer.answers["select pattern"] = [MATCH]
+    assert len(renderer.does("default__replay_files", [log], ["a*"], True)) == 2
+
+
+def test_replay_sql(macros: Renderer) -> None:
+    given = (LISTING, LOG, ["a", "it's*"])
+    assert_parses(macros.render("files_to_replay_sql", *given))
+    assert fold(macros.render("matched_files_sql", *given)).count("from silver.cdc_file_ledger where change_log") == 2
+    sql = macros.render("request_replay_sql", *given)
+    assert "when matched then update set replay_requested_at = current_timestamp()" in fold(sql)
+    assert_parses(sql)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "like"),
+    [("p=0/a.json", "p=0/a.json"), ("a_%1*?", r"a\\_\\%1%_"), ("it's\\", r"it\'s\\\\")],
+)
+def test_is_path_of(macros: Renderer, pattern: str, like: str) -> None:
+    condition = macros.render("is_path_of", "file_path", pattern)
+    assert condition == f"(file_path like '{like}' or file_path like '%/{like}')"
+    assert_expression_parses(condition)
+
+
+def test_require_texts(macros: Renderer) -> None:
+    assert macros.sql("require_texts", "m", "a", ["b"], "texts") == ""
+    assert macros.refusal("require_texts", "m", "a", "b", "texts") == 'm: a is "b"; allowed: texts.'
+
+
+def test_dry_runs(macros: Renderer) -> None:
+    assert macros.sql("require_dry_run", "m", True) == ""
+    assert macros.refusal("require_dry_run", "m", 2) == "m: dry_run is 2; allowed: True, False."
+    macros.does("announce_dry_run", "m")
+    assert macros.messages == ["m: nothing is changed; `dry_run: false` does it"]
+
+
+def test_show_table(macros: Renderer) -> None:
+    macros.does("show_table", ["table", "files"], [["a.long.name", 12], ["b", None]])
+    assert macros.messages == ["table        files", "a.long.name     12", "b"]
+
+
+def test_show_query(macros: Renderer) -> None:
+    macros.answers = {"select a": [{"a": "x", "b": 0}]}
+    macros.does("show_query", ["a", "b"], "select a, b")
+    assert macros.messages == ["a  b", "x  0"]
+
+
+DETAIL = [{"numFiles": 3, "sizeInBytes": 9000}]
+
+
+def test_compact_tables() -> None:
+    renderer = operated(**{"describe detail": DETAIL, "optimize": []})
+    renderer.missing = ["cdc_released_lines"]
+    assert len(renderer.does("compact_tables")) == len(renderer.nodes) - 1 + 2
+    assert renderer.messages[0].split() == ["table", "files", "bytes"]
+    assert "optimize silver.stg_shop__orders" in renderer.does("compact_tables", ["stg_shop__orders"], False)
+    assert "DELTA_CONCURRENT" in renderer.messages[-3]
+    assert renderer.messages[-1].split() == ["silver.stg_shop__orders", "3", "9000", "3"]
+    refusal = operated().refusal("compact_tables", ["slv_shop__orders"])
+    assert refusal.startswith('compact_tables: models is "slv_shop__orders"; allowed: cdc_file_ledger, cdc_released')
+    assert operated().refusal("compact_tables", "stg_shop__orders").endswith("a list of names, or none for all.")
+    assert renderer.does("default__compact_tables", [], True) == []
+
+
+def test_tables_to_maintain() -> None:
+    renderer = operated()
+    (table,) = renderer.render("tables_to_maintain", "m", ["slv_shop__orders_state"])
+    assert table == {"relation": STATE, "file_format": "delta"}
+    renderer.answers["describe detail"] = DETAIL
+    assert renderer.render("table_figures", table) == {"files": 3, "bytes": 9000}
+    assert renderer.render("compaction_sql", table) == "optimize silver.slv_shop__orders_state"
+    assert renderer.render("vacuum_sql", table, 168) == "vacuum silver.slv_shop__orders_state retain 168 hours"
+
+
+def test_vacuum_tables() -> None:
+    renderer = operated(**{"vacuum": [{"path": "a"}], "set spark.": [], "reset spark.": []})
+    dry = renderer.does("vacuum_tables", ["stg_shop__orders"])
+    assert dry == ["vacuum silver.stg_shop__orders retain 168 hours dry run"]
+    assert renderer.messages[1].split() == ["silver.stg_shop__orders", "1"]
+    given = {"models": ["stg_shop__orders"], "retention_hours": 0, "allow_short_retention": True, "dry_run": False}
+    assert renderer.does("vacuum_tables", **given) == [
+        "set spark.databricks.delta.retentionDurationCheck.enabled = false",
+        "vacuum silver.stg_shop__orders retain 0 hours dry run",
+        "vacuum silver.stg_shop__orders retain 0 hours",
+        "reset spark.databricks.delta.retentionDurationCheck.enabled",
+    ]
+    for hours in (167, "168", 200.5):
+        assert "a number of hours from 168 on" in operated().refusal("vacuum_tables", retention_hours=hours)
+    assert "a number of hours." in operated().refusal("vacuum_tables", retention_hours=-1, allow_short_retention=True)
+    assert renderer.does("default__vacuum_tables", [], 168, False, True) == []
+
+
+def test_ledger_report() -> None:
+    renderer = operated(**{"from silver.cdc_file_ledger": [], "from silver.cdc_run_ledger": []})
+    files, runs = renderer.does("ledger_report", "shop", "orders", 3)
+    logs = renderer.render("change_logs", "m", "shop", "orders")
+    assert renderer.render("tables_of_logs", logs) == [LOG, STATE]
+    assert files == renderer.sql("entries_report_sql", logs)
+    assert runs == renderer.sql("runs_report_sql", [LOG, STATE], 3)
+    assert "table_name in ('silver.stg_shop__orders', 'silver.slv_shop__orders_state')" in runs
+    assert_parses(files)
+    assert_parses(runs)
+    assert operated().refusal("ledger_report", runs=0) == "ledger_report: runs is 0; allowed: a number from 1 on."
+    assert operated().refusal("require_number_of_rows", "m", "rows", "1") == (
+        'm: rows is "1"; allowed: a number from 1 on.'
+    )
+    renderer.missing = ["cdc_file_ledger"]
+    with pytest.raises(CompilationError, match="allowed: one that a build has made"):
+        renderer.render("default__ledger_report", logs, 3)
+
+
+def test_quarantine_report() -> None:
+    renderer = operated(**{"with order": [], "select change_log, reject_reason": []})
+    (query,) = renderer.does("quarantine_report", "shop", None, 2)
+    assert query == renderer.sql("quarantine_report_sql", [LOG, relation("stg_shop__parts")], 2)
+    assert_parses(renderer.render("quarantine_report_sql", [LOG], 2))
+    assert "left join silver.cdc_released_lines as released on released.change_log =" in renderer.sql(
+        "rejected_lines_sql", LOG
+    )
+    renderer.missing = ["cdc_released_lines", "stg_shop__orders"]
+    assert "false as is_released from silver.stg_shop__orders as rejected where" in renderer.sql(
+        "rejected_lines_sql", LOG
+    )
+    logs = renderer.render("change_logs", "m", "shop", "orders")
+    assert renderer.does("default__quarantine_report", logs, 1) == []
+    assert renderer.messages[-1] == "quarantine_report: no change log is built yet"
+
+
+def test_release_rejected_lines() -> None:
+    counted = {"select count(*) as row_count": [{"row_count": 4}], "insert into": [], "delete from": []}
+    renderer = operated(**counted)
+    given: dict[str, Any] = {"source": "shop", "entity": "orders", "note": "torn", "reasons": ["malformed_json"]}
+    assert all(query.startswith("select count(*)") for query in renderer.does("release_rejected_lines", **given))
+    assert renderer.messages[-2] == "release_rejected_lines: silver.stg_shop__orders: 4 rejected lines released"
+    (*_, create, insert) = renderer.does("release_rejected_lines", **given, dry_run=False)
+    assert create == renderer.sql("create_released_lines_sql", renderer.render("released_lines"))
+    assert insert.startswith("insert into silver.cdc_released_lines select 'silver.stg_shop__orders' as change_log")
+    (*_, delete) = renderer.does("release_rejected_lines", **given, take_back=True, dry_run=False)
+    assert delete == (
+        "delete from silver.cdc_released_lines where change_log = 'silver.stg_shop__orders' "
+        "and reject_reason in ('malformed_json')"
+    )
+    assert renderer.messages[-1].endswith("4 releases taken back")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"note": " "}, 'note is " "; allowed: a text that says why.'),
+        ({"reasons": None}, "files is not given; allowed: files, reasons or both"),
+        ({"reasons": "malformed_json"}, "allowed: a list of reason codes."),
+        ({"lines": [1]}, "lines is [1]; allowed: a list of line numbers of one file"),
+        ({"files": ["a"], "lines": ["1"]}, "allowed: a list of line numbers of one file"),
+        ({"take_back": "yes"}, 'take_back is "yes"; allowed: True, False.'),
+        ({"corrected_in": ["a"]}, "allowed: the path of one file of the ledger."),
+    ],
+)
+def test_release_refuses(arguments: dict[str, Any], message: str) -> None:
+    given = {"source": "shop", "entity": "orders", "note": "torn", "reasons": ["malformed_json"]} | arguments
+    assert message in operated().refusal("release_rejected_lines", **given)
+
+
+def test_release_sql(macros: Renderer) -> None:
+    table = macros.render("released_lines")
+    assert_parses(macros.render("create_released_lines_sql", table))
+    sql = macros.render("release_sql", table, LOG, CHOICE, "it's torn", "file:/c")
+    assert "'it\\'s torn' as note, 'file:/c' as corrected_in" in fold(sql)
+    assert fold(macros.render("lines_to_release_sql", LOG, CHOICE)) in fold(sql)
+    assert "and _cdc_line in (2, 3)" in fold(macros.render("chosen_lines_sql", LOG, CHOICE))
+    assert_parses(sql)
+    assert_parses(macros.render("count_of_rows_sql", "select 1"))
+    assert macros.sql("released_rows_sql", LOG, CHOICE).startswith("silver.cdc_released_lines where change_log = ")
+    assert macros.render("is_chosen", {"files": [], "reasons": ["a"], "lines": []}, "p", "r", "l") == "r in ('a')"
+
+
+def test_is_not_released(macros: Renderer) -> None:
+    assert "not exists (select 1 from silver.cdc_released_lines as released where released.change_log =" in macros.sql(
+        "is_not_released", LOG, "rejected"
+    )
+    assert "released.line <=> rejected._cdc_line" in macros.sql("is_release_of", LOG, "rejected")
+    macros.missing = ["cdc_released_lines"]
+    assert macros.render("is_not_released", LOG, "rejected") == "true"
+    assert not macros.render("has_released_lines")
+
+
+def test_choice_without_a_match_is_refused(macros: Renderer) -> None:
+    macros.sql("require_choice_of_lines", "m", ["a"], None, None)
+    macros.answers = {"select count(*) as row_count": [{"row_count": 1}]}
+    assert len(macros.does("refuse_choice_without_match", LOG, CHOICE, False)) == 4
+    macros.missing = ["cdc_released_lines"]
+    with pytest.raises(CompilationError, match="take_back is true; allowed: false: no line has been released yet"):
+        macros.render("refuse_choice_without_match", LOG, CHOICE, True)
+    macros.answers = {"select count(*) as row_count": [{"row_count": 0}]}
+    with pytest.raises(CompilationError, match=r'files is "a_b\*.json"; allowed: what rejected lines of silver'):
+        macros.render("refuse_choice_without_match", LOG, CHOICE, False)
+
+
+def test_path_of_correction(macros: Renderer) -> None:
+    macros.answers = {"select distinct file_path": [{"file_path": "file:/a/b.json"}]}
+    assert macros.render("path_of_correction", LOG, "b.json") == "file:/a/b.json"
+    macros.answers = {"select distinct file_path": []}
+    with pytest.raises(CompilationError, match=r"one file that .* was read from; 0 are"):
+        macros.render("path_of_correction", LOG, "b.json")
+    assert macros.render("default__release_rejected_lines", [], CHOICE, "n", None, False, False).strip() == ""
+
+
+def rebuilt(properties: dict[str, str], generation: str | None, **changes: Any) -> Renderer:
+    """The state's model, with some properties of its table and a generation of its log."""
+    renderer = shop()
+    renderer.this, renderer.parents = STATE, ["model.stg"]
+    renderer.meta = {"cdc": {"merge_guard": "_cdc_position"}}
+    renderer.answers = {
+        "show tblproperties silver.slv": [
+            {"key": f"alluvium.{name}", "value": value} for name, value in properties.items()
+        ],
+        "show tblproperties silver.stg": [{"key": "alluvium.generation", "value": generation}] if generation else [],
+    }
+    for name, value in changes.items():
+        setattr(renderer, name, value)
+    return renderer
+
+
+APPLIED = "applied_generation.stg_shop__orders"
+
+
+@pytest.mark.parametrize(
+    ("properties", "generation", "expected"),
+    [
+        ({APPLIED: "none"}, None, False),
+        ({APPLIED: "a"}, "a", False),
+        ({APPLIED: "a"}, "b", True),
+        ({APPLIED: "none"}, "b", True),
+        ({}, None, False),
+        # A run was killed between the table and its properties.
+        ({}, "b", True),
+        ({"rebuild_requested": "x", APPLIED: "a"}, "a", True),
+    ],
+)
+def test_should_full_refresh(properties: dict[str, str], generation: str | None, expected: bool) -> None:
+    renderer = rebuilt(properties, generation)
+    assert renderer.render("should_full_refresh") is expected
+    assert renderer.queries[-1].endswith(f" = {str(expected).lower()}")
+    assert len(renderer.messages) == expected
+    assert (renderer.render("reason_to_rebuild", STATE) is not None) is expected
+    assert rebuilt(properties, generation, flag_full_refresh=True).render("should_full_refresh")
+    for which in ("compile", "test"):
+        assert not rebuilt(properties, generation, which=which).render("is_to_be_rebuilt")
+    for changes in ({"empty": True}, {"missing": ["slv_shop__orders_state"]}, {"strategy": "insert_overwrite"}):
+        assert not rebuilt(properties, generation, **changes).render("is_to_be_rebuilt")
+
+
+def test_what_was_found_once_holds_for_the_run() -> None:
+    renderer = rebuilt({APPLIED: "a"}, "b")
+    renderer.answers = {"set alluvium.is_to_be_rebuilt.": [{"value": "false"}]}
+    assert not renderer.render("is_to_be_rebuilt")
+
+
+def test_table_that_must_not_be_built_anew_is_refused() -> None:
+    renderer = rebuilt({APPLIED: "a"}, "b", full_refresh=False)
+    with pytest.raises(CompilationError, match="full_refresh is false; allowed: none: stg_shop__orders was built anew"):
+        renderer.render("should_full_refresh")
+    assert not rebuilt({APPLIED: "a"}, "a", full_refresh=False).render("should_full_refresh")
+
+
+def test_log_that_is_replaced_while_its_state_compiles_stops_the_state() -> None:
+    renderer = rebuilt({APPLIED: "a", "applied_batch.stg_shop__orders": "5"}, "b")
+    renderer.answers["set alluvium.newest_batch."] = [{"value": "6"}]
+    with pytest.raises(CompilationError, match="was built anew or has had files replayed while it was compiled"):
+        renderer.render("pending_batches", LOG)
+
+
+def test_reads_own_log() -> None:
+    renderer = operated()
+    assert renderer.render("reads_own_log", renderer.nodes["model.state"])
+    assert not renderer.render("reads_own_log", renderer.nodes["model.mart"])
+
+
+def test_small_parts(macros: Renderer) -> None:
+    macros.answers = {"show tblproperties": [*HISTORY, {"key": "alluvium.generation", "value": "a"}]}
+    assert macros.render("table_properties", LOG) == {"generation": "a"}
+    assert macros.render("string_literals", ["a", "it's"]) == r"'a', 'it\'s'"
+    assert macros.render("replay_column").strip().startswith("replay_requested_at timestamp comment ")
