@@ -274,12 +274,13 @@ def test_create_file_ledger(macros: Renderer) -> None:
     # A ledger of before has no columns for offsets.
     assert ran[2].startswith(f"alter table {LEDGER} add columns (kafka_topic string, ")
     assert ran[3].startswith(f"alter table {LEDGER} add columns (unknown_columns map<string,string>")
-    assert ran[4].startswith("create view if not exists silver.cdc_schema_drift")
+    assert ran[4].startswith(f"alter table {LEDGER} add columns (replay_requested_at timestamp")
+    assert ran[5].startswith("create view if not exists silver.cdc_schema_drift")
     for statement in ran[2:]:
         assert_parses(statement)
-    macros.columns = ["change_log", "missing_inside", "last_position"]
-    assert macros.does("create_file_ledger") == [*ran[:2], ran[4]]
-    for which, execute in (("compile", True), ("run-operation", True), ("run", False)):
+    macros.columns = ["change_log", "missing_inside", "last_position", "replay_requested_at"]
+    assert macros.does("create_file_ledger") == [*ran[:2], ran[5]]
+    for which, execute in (("compile", True), ("docs", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
 
 
