@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent import futures
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from enum import Enum
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -165,16 +165,15 @@ class Engine:
         self.has_schema = True
         self._cancelled = Event()
         self._thread = futures.ThreadPoolExecutor(1, thread_name_prefix="spark")
-        if is_quiet:
-            os.environ.setdefault(LOG_LEVEL, "off")
-        self._session = self._thread.submit(self._start, keeps_output)
+        self._session = self._thread.submit(self._start, is_quiet, keeps_output)
 
-    def _start(self, keeps_output: bool) -> SparkSession:
+    def _start(self, is_quiet: bool, keeps_output: bool) -> SparkSession:
         parameters = {**ROWS_IN_A_BATCH, **self.target.parameters}
-        if keeps_output:
-            with _output_is_error():
-                spark = session.get_or_create(parameters, self.target.project_directory)
-        else:
+        with ExitStack() as meanwhile:
+            if is_quiet:
+                meanwhile.enter_context(_no_log())
+            if keeps_output:
+                meanwhile.enter_context(_output_is_error())
             spark = session.get_or_create(parameters, self.target.project_directory)
         with readable_errors():
             self.has_schema = spark.catalog.databaseExists(self.schema)
@@ -275,6 +274,19 @@ class Engine:
                     self.spark.sparkContext.cancelAllJobs()  # again, in case the next one has begun
                 futures.wait([running], timeout=0.2)
             raise
+
+
+@contextmanager
+def _no_log() -> Iterator[None]:
+    """A Spark that is started meanwhile has no log, unless the environment asks for one."""
+    if LOG_LEVEL in os.environ:
+        yield
+        return
+    os.environ[LOG_LEVEL] = "off"
+    try:
+        yield
+    finally:
+        del os.environ[LOG_LEVEL]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
@@ -31,8 +32,10 @@ def rows(result: Result) -> Iterator[tuple[Any, ...]]:
 def write_csv(result: Result, sink: BinaryIO) -> None:
     """RFC 4180 in UTF-8, with a heading. NULL is nothing, an empty text is ``""``."""
     columns = [text_of(field.dataType) for field in result.fields]
+    found = rows(result)
+    first = list(islice(found, 1))  # before the heading: a query that fails has none
     sink.write(_csv_line(result.names))
-    for row in rows(result):
+    for row in chain(first, found):
         sink.write(
             _csv_line([None if value is None else text(value) for text, value in zip(columns, row, strict=True)])
         )

@@ -22,7 +22,7 @@ from rich.text import Text
 from alluvium import AlluviumError
 
 from . import QueryError
-from .engine import Kind
+from .engine import Kind, readable_errors
 from .names import Names
 from .output import Output, say
 from .script import missing_schema
@@ -139,7 +139,8 @@ class _NameCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         try:
-            begin, found = self._names.completions(document.text_before_cursor)
+            with readable_errors():
+                begin, found = self._names.completions(document.text_before_cursor)
         except AlluviumError:  # shown when the statement runs
             return
         if begin or complete_event.completion_requested or document.char_before_cursor == ".":

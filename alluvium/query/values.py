@@ -230,6 +230,7 @@ def structs_in(data_type: types.DataType) -> Iterator[types.StructType]:
 
 
 _SCALARS: tuple[tuple[Any, Text], ...] = (
+    (types.NullType, str),
     (types.BooleanType, lambda value: "true" if value else "false"),
     (types.IntegralType, str),
     (types.DecimalType, decimal_text),

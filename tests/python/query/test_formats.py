@@ -65,6 +65,12 @@ def test_csv_tells_null_from_an_empty_text() -> None:
     assert read == [["a", "b"], ["", "two\nlines"], ["", "NULL"], ['say "x"', " blank"], ["1,2", "\r"]]
 
 
+def test_column_without_a_type_is_null() -> None:
+    sink = io.BytesIO()
+    write_csv(made(("a", types.NullType(), [None]), ("b", types.ArrayType(types.NullType()), [[None]])), sink)
+    assert sink.getvalue() == b"a,b\r\n,[null]\r\n"
+
+
 def test_csv_keeps_columns_of_one_name() -> None:
     sink = io.BytesIO()
     write_csv(made(("a", types.IntegerType(), [1]), ("a", types.IntegerType(), [2])), sink)

@@ -443,21 +443,29 @@ def test_schema_that_is_not_there_yet_is_said(
     assert errors == "There is no schema later yet: dbt build makes it. The current schema is default.\n"
 
 
-def test_command_of_its_own_process(tmp_path: Path) -> None:
-    """Neither the machine's time zone nor Spark's start reaches the standard output."""
+def in_its_own_process(home: Path, statement: str) -> subprocess.CompletedProcess[bytes]:
+    """The command with a statement piped in, in another time zone and where the output is said to be ASCII."""
     command = [sys.executable, "-m", "alluvium.cli", "sql", "--project-dir", str(REPOSITORY), "--format", "csv"]
     environment = {
         **os.environ,
-        "ALLUVIUM_HOME": str(tmp_path),
+        "ALLUVIUM_HOME": str(home),
         "TZ": "America/New_York",
         "PYTHONPATH": str(REPOSITORY),
         "PYTHONIOENCODING": "ascii",
     }
-    ended = subprocess.run(
-        command, input=f"{QUERY}, 'ö' as umlaut".encode(), capture_output=True, env=environment, check=False
-    )
+    return subprocess.run(command, input=statement.encode(), capture_output=True, env=environment, check=False)
+
+
+def test_output_has_the_result_alone_and_no_local_time(tmp_path: Path) -> None:
+    ended = in_its_own_process(tmp_path, f"{QUERY}, 'ö' as umlaut")
     assert ended.returncode == 0, ended.stderr.decode()
     assert ended.stdout.decode() == f"{','.join(VALUES)},umlaut\r\n{CSV},ö\r\n"
     assert (
         ended.stderr.decode() == "There is no schema silver yet: dbt build makes it. The current schema is default.\n"
     )
+
+
+def test_error_of_a_task_is_said_without_sparks_log(tmp_path: Path) -> None:
+    ended = in_its_own_process(tmp_path, "use default; select assert_true(id < 2, 'it broke') from range(3)")
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr.decode().splitlines()[1:] == ["alluvium: it broke"]
