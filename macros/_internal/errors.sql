@@ -16,6 +16,9 @@
     {%- do alluvium.require_one_of(
         caller_name ~ ": model " ~ model.name, "incremental_strategy", config.get("incremental_strategy"), [strategy]
     ) -%}
+    {#- Rows are deleted, properties are kept, versions are asked for. -#}
+    {%- do alluvium.require_one_of(caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"), ["delta"]) -%}
+    {%- do alluvium.require_strategy(caller_name, strategy) -%}
 {% endmacro %}
 
 

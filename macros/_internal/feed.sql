@@ -108,6 +108,7 @@
         "relation": api.Relation.create(database=node.database, schema=node.schema, identifier=node.identifier),
     }) -%}
     {%- do alluvium.apply_clauses(subject, feed) -%}
+    {%- do alluvium.require_distinct_names(subject, feed) -%}
     {%- do alluvium.require_key(subject, feed) -%}
     {#- Without a prefix the fields that add.fields adds cannot be told from columns. -#}
     {%- if feed.shape == "flattened" and not feed.add_fields_prefix -%}
@@ -188,6 +189,21 @@
     {#- As Spark completes them. -#}
     {%- set whole = modules.re.sub("decimal(?!\\()", "decimal(10,0)", normal | join) -%}
     {{ return(modules.re.sub("decimal\\((\\d+)\\)", "decimal(\\1,0)", whole)) }}
+{% endmacro %}
+
+
+{# Delta holds no two columns whose names differ in case only, and Spark would take one for the other. #}
+{% macro require_distinct_names(subject, feed) %}
+    {%- set names = {} -%}
+    {%- for column in feed.columns -%}
+        {%- if column.name | lower in names -%}
+            {% do alluvium.raise_invalid(
+                subject, "name of a column", column.name,
+                "names that differ in more than case from the others; leave this one or " ~ names[column.name | lower] ~ " out with except_column_list",
+            ) %}
+        {%- endif -%}
+        {%- do names.update({column.name | lower: column.name}) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

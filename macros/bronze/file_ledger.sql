@@ -10,7 +10,9 @@
 
 {% macro create_file_ledger() %}
     {%- if execute and flags.WHICH in ["build", "run", "test", "retry", "run-operation"] -%}
+        {%- do alluvium.require_session_settings("create_file_ledger") -%}
         {%- set ledger = alluvium.file_ledger() -%}
+        {%- do run_query("set alluvium.ledger_schema." ~ alluvium.run_id() ~ " = " ~ ledger.schema) -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
         {%- do run_query(alluvium.create_file_ledger_sql(ledger)) -%}
         {#- One that was made before it had them; its entries have none. -#}
@@ -62,6 +64,7 @@
     another batch 2. So the entries that the log no longer has lose their file and keep their number.
 #}
 {% macro level_file_ledger(change_log) %}
+    {%- do alluvium.require_one_ledger("level_file_ledger") -%}
     {%- set ledger_batch = alluvium.newest_ledger_batch(change_log) -%}
     {%- set log_batch = alluvium.newest_log_batch(change_log) -%}
     {%- if log_batch < ledger_batch -%}

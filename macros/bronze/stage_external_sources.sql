@@ -4,6 +4,7 @@
 #}
 {% macro stage_external_sources(select=none) %}
     {%- if execute and flags.WHICH in ["build", "run", "test", "run-operation", "retry", "snapshot", "seed"] -%}
+        {%- do alluvium.refuse_own_models() -%}
         {{ return(adapter.dispatch("stage_external_sources", "alluvium")(select)) }}
     {%- endif -%}
 {% endmacro %}

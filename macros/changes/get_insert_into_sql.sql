@@ -1,8 +1,11 @@
 {#
     dbt-spark's append strategy asks for this SQL. It names the columns, and spares a change log without new files
-    the commit of an empty append.
+    the commit of an empty append. A model without a hook of this project, which others may have as a package, is dbt-spark's.
 #}
 {% macro get_insert_into_sql(source_relation, target_relation) %}
+    {%- if "alluvium." not in post_hooks | map(attribute="sql") | join(" ") -%}
+        {{ return(dbt.get_insert_into_sql(source_relation, target_relation)) }}
+    {%- endif -%}
     {%- if alluvium.has_no_new_files() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}

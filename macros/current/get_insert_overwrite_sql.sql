@@ -6,6 +6,7 @@
 #}
 {% macro note_inputs() %}
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" -%}
+        {%- do alluvium.require_strategy("note_inputs", "insert_overwrite") -%}
         {%- do alluvium.remember("inputs", this, alluvium.inputs_fingerprint(model)) -%}
     {%- endif -%}
 {% endmacro %}
@@ -86,9 +87,12 @@
 
 {#
     dbt-spark's insert_overwrite strategy asks for this SQL. The property goes first, so that a run that is killed
-    between the rows and the new one leaves none.
+    between the rows and the new one leaves none. A model without note_inputs, of a project that has this one as a package, is dbt-spark's.
 #}
 {% macro get_insert_overwrite_sql(source_relation, target_relation, existing_relation) %}
+    {%- if alluvium.remembered("inputs", this) is none -%}
+        {{ return(dbt.get_insert_overwrite_sql(source_relation, target_relation, existing_relation)) }}
+    {%- endif -%}
     {%- if alluvium.has_same_inputs() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}

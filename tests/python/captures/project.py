@@ -128,7 +128,7 @@ def _project() -> dict[str, Any]:
     # What the runs did is not compared.
     del project["on-run-end"]
     project["models"]["alluvium"]["silver"]["+schema"] = SILVER_SCHEMA
-    project["vars"]["alluvium"]["alluvium_ledger_schema"] = SILVER_SCHEMA
+    project["vars"] = {"alluvium_ledger_schema": SILVER_SCHEMA}
     return project
 
 

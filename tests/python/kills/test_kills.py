@@ -122,7 +122,7 @@ def write_project(home: Path) -> Project:
     document = yaml.safe_load((project.folder / "dbt_project.yml").read_text(encoding="utf-8"))
     document["models"]["alluvium"]["silver"]["+schema"] = "silver"
     document["models"]["alluvium"]["gold"]["+schema"] = "gold"
-    document["vars"]["alluvium"]["alluvium_ledger_schema"] = "silver"
+    document["vars"] = {"alluvium_ledger_schema": "silver"}
     (project.folder / "dbt_project.yml").write_text(yaml.safe_dump(document), encoding="utf-8")
     folder = project.folder / "models" / "gold" / "pipe"
     folder.mkdir(parents=True)

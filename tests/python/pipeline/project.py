@@ -374,7 +374,7 @@ def _project(recorded: Sequence[str]) -> dict[str, Any]:
     # Schemas of their own, since the Spark session of the tests is shared.
     project["models"]["alluvium"]["silver"]["+schema"] = SILVER
     project["models"]["alluvium"]["gold"]["+schema"] = GOLD
-    project["vars"]["alluvium"]["alluvium_ledger_schema"] = SILVER
+    project["vars"] = {"alluvium_ledger_schema": SILVER}
     of_recorded = f"results | selectattr('node.name', 'in', {list(recorded)}) | list"
     project["on-run-end"] = ["{{ alluvium.record_run(" + of_recorded + ") }}"]
     return project

@@ -29,6 +29,14 @@ PACKAGE = "alluvium"
 # What `adapter.dispatch` tries, in dbt's order.
 DISPATCH_PREFIXES = ("spark", "default")
 
+# Macros of dbt's that a strategy of this project stands for, and their packages.
+DBTS_OWN = {
+    "get_insert_into_sql": "dbt_spark",
+    "get_insert_overwrite_sql": "dbt_spark",
+    "get_merge_sql": "dbt",
+    "spark__get_merge_sql": "dbt_spark",
+}
+
 
 @dataclass
 class Macro:
@@ -113,17 +121,20 @@ class Renderer:
         materialized: the model's materialization.
         tblproperties: those of the model's config.
         on_schema_change: the model's ``on_schema_change``.
+        file_format: the model's ``file_format``.
         unique_key: the model's ``unique_key``.
         is_partitioned: True for a model with a ``partition_by``.
         full_refresh: the model's ``full_refresh``.
         flag_full_refresh: True for ``--full-refresh``.
         missing: names of relations that are not in the database.
+        project_name: name of the root project.
         post_hooks: SQL of the model's post-hooks.
         variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
         nodes: dbt's graph of models by unique id.
         parents: unique ids that the model depends on.
         selected: unique ids of the selected resources.
+        root_macros: macros of the root project, where that is another one, with the macros that they call.
         columns: names of the columns that a relation has in the database, each a string.
         types: other types by relation and column.
         answers: rows of a query, by a text that the query (whitespace folded) contains.
@@ -142,17 +153,20 @@ class Renderer:
     materialized: str = "incremental"
     tblproperties: dict[str, str] = field(default_factory=dict)
     on_schema_change: str = "append_new_columns"
+    file_format: str = "delta"
     unique_key: str | None = None
     is_partitioned: bool = False
     full_refresh: bool | None = None
     flag_full_refresh: bool = False
     missing: Sequence[str] = ()
+    project_name: str = PACKAGE
     post_hooks: Sequence[str] = ("{{ alluvium.record_applied_files() }}", "{{ alluvium.record_applied_batches() }}")
     variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
     nodes: Mapping[str, Any] = field(default_factory=dict)
     parents: Sequence[str] = ()
     selected: Sequence[str] = ()
+    root_macros: Mapping[str, Sequence[str]] | None = None
     columns: Sequence[str] = ()
     types: Mapping[tuple[str, str], str] = field(default_factory=dict)
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
@@ -201,11 +215,15 @@ class Renderer:
                 "materialized": self.materialized,
                 "tblproperties": self.tblproperties,
                 "on_schema_change": self.on_schema_change,
+                "file_format": self.file_format,
                 "unique_key": self.unique_key,
                 "full_refresh": self.full_refresh,
             },
+            "context": {name: self._seen(name) for name in DBTS_OWN},
             "dbt": SimpleNamespace(
                 spark__get_merge_sql=lambda *_: "dbt-spark's own merge",
+                get_insert_into_sql=lambda *_: "dbt-spark's own insert",
+                get_insert_overwrite_sql=lambda *_: "dbt-spark's own overwrite",
                 should_full_refresh=lambda: self.flag_full_refresh if self.full_refresh is None else self.full_refresh,
             ),
             "exceptions": SimpleNamespace(**exceptions | {"warn": self.warnings.append}),
@@ -223,6 +241,7 @@ class Renderer:
                 "config": {"meta": self.meta, "post-hook": [{"sql": sql} for sql in self.post_hooks]},
             },
             "partition_cols": lambda label: f"{label} (day)" if self.is_partitioned else "",
+            "project_name": self.project_name,
             "post_hooks": [{"sql": sql} for sql in self.post_hooks],
             "run_query": self._run_query,
             "selected_resources": list(self.selected),
@@ -236,7 +255,17 @@ class Renderer:
             context |= {name: CallableMacroGenerator(macro, context) for name, macro in all_macros().items()}
         return context
 
-    def _dispatch(self, name: str, package: str | None = None) -> CallableMacroGenerator:
+    def _seen(self, name: str) -> SimpleNamespace:
+        """What dbt's own macros find under a name: the root project's macro, else dbt's. No package's."""
+        called = [f"macro.{PACKAGE}.{called}" for called in (self.root_macros or {}).get(name, ())]
+        is_ours = self.root_macros is None and name in all_macros()
+        package = PACKAGE if is_ours else "theirs" if name in (self.root_macros or {}) else DBTS_OWN[name]
+        macro = SimpleNamespace(unique_id=f"macro.{package}.{name}", depends_on=SimpleNamespace(macros=called))
+        return SimpleNamespace(macro=macro)
+
+    def _dispatch(self, name: str, package: str | None = None) -> CallableMacroGenerator | SimpleNamespace:
+        if package == "dbt":
+            return self._seen(f"spark__{name}")
         assert package == PACKAGE, f"{name} is dispatched in {package}"
         return next(
             self.generator(candidate)

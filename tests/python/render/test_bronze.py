@@ -267,8 +267,9 @@ def test_file_ledger(macros: Renderer) -> None:
 
 
 def test_create_file_ledger(macros: Renderer) -> None:
-    macros.answers = {"create": [], "alter table": []}
-    ran = macros.does("create_file_ledger")
+    macros.answers = {"create": [], "alter table": [], "timeZone": [{"value": "UTC"}]}
+    zone, schema, *ran = macros.does("create_file_ledger")
+    assert (zone, schema.rpartition(" ")[2]) == ("set spark.sql.session.timeZone", "silver")
     assert ran[0] == "create schema if not exists silver"
     assert ran[1].startswith(f"create table if not exists {LEDGER} (")
     # A ledger of before has no columns for offsets.
@@ -279,7 +280,7 @@ def test_create_file_ledger(macros: Renderer) -> None:
     for statement in ran[2:]:
         assert_parses(statement)
     macros.columns = ["change_log", "missing_inside", "last_position", "replay_requested_at"]
-    assert macros.does("create_file_ledger") == [*ran[:2], ran[5]]
+    assert macros.does("create_file_ledger") == [zone, schema, *ran[:2], ran[5]]
     for which, execute in (("compile", True), ("docs", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
 
@@ -309,9 +310,9 @@ def test_level_file_ledger(in_ledger: int, in_log: int, statement: str | None) -
         "alter table": [],
     }
     assert macros.render("level_file_ledger", LOG) == max(in_ledger, in_log)
-    assert len(macros.queries) == (3 if statement is None else 4 if in_ledger else 5)
+    assert len(macros.queries) == (4 if statement is None else 5 if in_ledger else 6)
     assert macros.queries[-1] == f"set {macros.render('setting', 'newest_batch', LOG)} = {in_log}"
-    assert statement is None or macros.queries[2].startswith(statement)
+    assert statement is None or macros.queries[3].startswith(statement)
 
 
 def test_newest_batches(macros: Renderer) -> None:

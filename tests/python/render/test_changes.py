@@ -170,6 +170,8 @@ def test_get_insert_into_sql(macros: Renderer) -> None:
     )
     macros.answers = {"set alluvium.new_files": [{"value": "0"}]}
     assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == "select 'nothing new' as applied"
+    macros.post_hooks = ("{{ grant_to_all() }}",)
+    assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == "dbt-spark's own insert"
 
 
 def test_same_columns(macros: Renderer) -> None:

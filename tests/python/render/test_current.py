@@ -583,6 +583,7 @@ def test_note_inputs() -> None:
     setting = renderer.render("setting", "inputs", MART)
     assert renderer.does("note_inputs")[-1] == f"set {setting} = {fingerprint(renderer)}"
     assert mart(strategy="merge").does("note_inputs") == []
+    assert "incremental_strategy insert_overwrite" in mart(root_macros={}).refusal("note_inputs")
     assert mart(execute=False).does("note_inputs") == []
 
 
@@ -614,6 +615,10 @@ def test_has_same_inputs(stored: str | None, same: bool) -> None:
         assert sql == f"insert overwrite {MART} (`id`, `a b`) select `id`, `a b` from silver.tmp"
         # Taken out before the rows change: a run that is killed in between leaves none.
         assert f"alter table {MART} unset tblproperties if exists ('alluvium.inputs')" in renderer.queries
+
+
+def test_overwrite_of_a_model_without_inputs_is_dbt_sparks() -> None:
+    assert mart().sql("get_insert_overwrite_sql", relation("tmp"), MART, MART) == "dbt-spark's own overwrite"
 
 
 def test_record_inputs_of_another_strategy_does_nothing() -> None:

@@ -1,0 +1,58 @@
+{#
+    dbt-spark takes the SQL of a strategy from the root project or from itself, never from a package (dbt-core 1.11). As a package Alluvium is asked only
+    if the root project passes the call on (docs/guide/use-as-package.md). Without that a merge would have no position guard and a mart would
+    keep the partitions that are gone, on a green run.
+#}
+{% macro require_strategy(caller_name, strategy) %}
+    {%- if execute -%}
+        {%- set own = {
+            "append": "get_insert_into_sql", "insert_overwrite": "get_insert_overwrite_sql", "merge": "spark__get_merge_sql",
+        }[strategy] -%}
+        {%- set asked = alluvium.macro_of_strategy(own) -%}
+        {%- if "macro.alluvium." ~ own not in [asked.unique_id] + asked.depends_on.macros -%}
+            {% do alluvium.raise_invalid(
+                caller_name ~ ": model " ~ model.name, "macro behind incremental_strategy " ~ strategy, asked.unique_id,
+                "alluvium." ~ own ~ ", or a macro " ~ own ~ " of the root project that calls it (docs/guide/use-as-package.md)",
+            ) %}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The macro that dbt-spark's materialization calls. Of the three only that of a merge is dispatched, unless the root project has one of the plain name. #}
+{% macro macro_of_strategy(name) %}
+    {%- set plain = context[name | replace("spark__", "")].macro -%}
+    {{ return(adapter.dispatch("get_merge_sql", "dbt").macro if plain.unique_id == "macro.dbt.get_merge_sql" else plain) }}
+{% endmacro %}
+
+
+{# In another project, models of the same names there would get the tests of these. #}
+{% macro refuse_own_models() %}
+    {%- set own = graph.nodes.values() | selectattr("resource_type", "equalto", "model") | selectattr("package_name", "equalto", "alluvium") | list -%}
+    {%- if own and project_name != "alluvium" -%}
+        {% do alluvium.raise_invalid(
+            "alluvium", "model of the package", own[0].name,
+            "none: install the folder alluvium/dbt_package (`alluvium package` prints it; `subdirectory:` of a package from git)",
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A time without a zone would mean another moment; all other settings of the profile are about speed, or Spark refuses what needs them. #}
+{% macro require_session_settings(caller_name) %}
+    {%- do alluvium.require_one_of(
+        caller_name, "spark.sql.session.timeZone", alluvium.session_setting("spark.sql.session.timeZone"), ["UTC", "Etc/UTC", "GMT", "Z"],
+    ) -%}
+{% endmacro %}
+
+
+{# The hooks of a package do not see the root project's own `vars`, nor its models those of the package: only what stands above both is one place. #}
+{% macro require_one_ledger(caller_name) %}
+    {%- set of_hooks = alluvium.session_setting("alluvium.ledger_schema." ~ alluvium.run_id()) -%}
+    {%- if of_hooks not in [none, alluvium.file_ledger().schema] -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": model " ~ model.name, "var alluvium_ledger_schema", alluvium.file_ledger().schema,
+            of_hooks ~ ", as the hooks at the begin of the run have it: set it below `vars:`, not below a project's name",
+        ) %}
+    {%- endif -%}
+{% endmacro %}

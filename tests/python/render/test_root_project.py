@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from .harness import Renderer, relation
+
+STRATEGIES = {
+    "append": "get_insert_into_sql",
+    "insert_overwrite": "get_insert_overwrite_sql",
+    "merge": "spark__get_merge_sql",
+}
+
+
+@pytest.mark.parametrize(("strategy", "name"), STRATEGIES.items())
+def test_require_strategy(strategy: str, name: str) -> None:
+    passed_on = {name: ["something", name]}
+    for asked in (None, passed_on, {name.removeprefix("spark__"): [name]}):
+        Renderer(root_macros=asked).render("require_strategy", "m", strategy)
+    others: tuple[dict[str, list[str]], ...] = (
+        {},
+        {name: []},
+        {name: ["another"]},
+        {"get_merge_sql": [], "spark__get_merge_sql": []},
+    )
+    for other in others:
+        said = Renderer(root_macros=other).refusal("require_strategy", "m", strategy)
+        assert said.startswith(f"m: model stg_shop__orders: macro behind incremental_strategy {strategy} is ")
+        assert "docs/guide/use-as-package.md" in said
+        Renderer(root_macros=other, execute=False).render("require_strategy", "m", strategy)
+
+
+def test_macro_of_strategy() -> None:
+    assert Renderer().render("macro_of_strategy", "spark__get_merge_sql").unique_id == (
+        "macro.alluvium.spark__get_merge_sql"
+    )
+    without = Renderer(root_macros={})
+    assert without.render("macro_of_strategy", "get_insert_into_sql").unique_id == "macro.dbt_spark.get_insert_into_sql"
+    plain = Renderer(root_macros={"get_merge_sql": ["x"]}).render("macro_of_strategy", "spark__get_merge_sql")
+    assert (plain.unique_id, plain.depends_on.macros) == ("macro.theirs.get_merge_sql", ["macro.alluvium.x"])
+
+
+def test_refuse_own_models() -> None:
+    nodes = {
+        f"model.{package}.m": {"resource_type": "model", "package_name": package, "name": "m"}
+        for package in ("alluvium", "theirs")
+    }
+    Renderer(nodes=nodes).render("refuse_own_models")
+    assert "none: install the folder" in Renderer(nodes=nodes, project_name="theirs").refusal("refuse_own_models")
+    del nodes["model.alluvium.m"]
+    Renderer(nodes=nodes, project_name="theirs").render("refuse_own_models")
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "+01:00"])
+def test_require_session_settings(zone: str) -> None:
+    Renderer(answers={"timeZone": [{"value": "UTC"}]}).render("require_session_settings", "m")
+    macros = Renderer(answers={"timeZone": [{"value": zone}]})
+    with pytest.raises(Exception, match=r"m: spark\.sql\.session\.timeZone is .*; allowed: UTC"):
+        macros.render("require_session_settings", "m")
+
+
+def test_require_one_ledger() -> None:
+    Renderer().render("require_one_ledger", "m")
+    Renderer(answers={"ledger_schema": [{"value": "silver"}]}).render("require_one_ledger", "m")
+    macros = Renderer(answers={"ledger_schema": [{"value": "theirs"}]}, this=relation("stg_shop__orders"))
+    with pytest.raises(Exception, match='alluvium_ledger_schema is "silver"; allowed: theirs, as the hooks'):
+        macros.render("require_one_ledger", "m")
+
+
+def test_require_distinct_names() -> None:
+    columns = [{"name": name} for name in ("Order", "id", "order")]
+    said = Renderer().refusal("require_distinct_names", "m: source s.t", {"columns": columns})
+    assert said.startswith('m: source s.t: name of a column is "order"; allowed: names that differ in more than case')
+    Renderer().render("require_distinct_names", "m", {"columns": columns[:2]})
+
+
+def test_models_that_keep_rows_have_delta() -> None:
+    said = Renderer(file_format="parquet").refusal("require_incremental", "m", "merge")
+    assert said == 'm: model stg_shop__orders: file_format is "parquet"; allowed: delta.'
