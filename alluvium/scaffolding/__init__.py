@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jinja2
 import yaml
 
-from alluvium import AlluviumError
+from alluvium import AlluviumError, templates
 
 from .feeds import Feed, feeds_of, slug
 from .models import MODELS, Model, column_name
-from .yaml_text import EditError, inserted, scalar
+from .yaml_text import EditError, inserted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Scaffold", "feeds_of", "plan"]
 
 OWN_NAME = "alluvium"
+# Of Spark's words those that cannot begin a condition.
+RESERVED = frozenset(
+    {"and", "case", "cast", "exists", "from", "group", "interval", "not", "or", "order", "select", "where"}
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def plan(
     for entity in entities:
         if entity not in known:
             raise AlluviumError(f"entity {entity!r} is not in {inspection.location}; there are: {', '.join(known)}.")
-    feeds = feeds_of(inspection, entities)
+    feeds = feeds_of(inspection, entities, _declared(project / _sources_path(source), source))
     if not feeds:
         raise AlluviumError(
             f"{inspection.location} has no change files; give the folder that the sink connector writes to."
@@ -122,26 +125,32 @@ def _project_name(project: Path) -> str:
         ) from error
 
 
+def _sources_path(source: str) -> str:
+    return f"models/bronze/{source}/_{source}__sources.yml"
+
+
+def _declared(file: Path, source: str) -> dict[tuple[str, str | None], str]:
+    """Names of a source's tables by location and filter; empty where the file cannot be read."""
+    try:
+        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+        (declared,) = [entry for entry in document["sources"] if entry["name"] == source]
+        found = {}
+        for table in declared["tables"]:
+            external = table.get("external") or {}
+            filtered = (external.get("options") or {}).get("pathGlobFilter")
+            found[str(external.get("location")), filtered] = str(table["name"])
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError):
+        return {}
+    return found
+
+
 class _Writer:
     def __init__(self, source: str, prefix: str, deletes: str, location: str) -> None:
         self._source = source
         self._prefix = prefix
         self._deletes = deletes
         self._location = location
-        # Delimiters of its own: what is written has those of dbt.
-        self._templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-            variable_start_string="[[",
-            variable_end_string="]]",
-            block_start_string="[%",
-            block_end_string="%]",
-            comment_start_string="[#",
-            comment_end_string="#]",
-            keep_trailing_newline=True,
-            undefined=jinja2.StrictUndefined,
-            autoescape=False,
-        )
-        self._templates.filters["scalar"] = scalar
+        self._templates = templates.environment(Path(__file__).parent / "templates")
 
     def changes(self, project: Path, feeds: Sequence[Feed], models: Sequence[Model], force: bool) -> Iterator[Change]:
         yield self._sources(project, feeds, force)
@@ -161,7 +170,7 @@ class _Writer:
         return self._templates.get_template(template).render(source=self._source, prefix=self._prefix, **values)
 
     def _sources(self, project: Path, feeds: Sequence[Feed], force: bool) -> Change:
-        path = f"models/bronze/{self._source}/_{self._source}__sources.yml"
+        path = _sources_path(self._source)
         common = _common_options(feeds)
         text = self._render(
             "sources.yml.jinja",
@@ -248,6 +257,7 @@ class _Writer:
                         name=name,
                         doc=model.docs.get(name, name),
                         not_null=name in model.filled,
+                        is_plain=True,
                     )
                     for name in own
                 ),
@@ -257,7 +267,12 @@ class _Writer:
     def _model_column(self, feed: Feed, name: str, not_null: bool) -> str:
         is_nullable = "nullable" in json.dumps(feed.columns[name])
         return self._render(
-            "model_column.yml.jinja", name=name, doc=self._doc(feed, name), not_null=not_null and not is_nullable
+            "model_column.yml.jinja",
+            name=name,
+            doc=self._doc(feed, name),
+            not_null=not_null and not is_nullable,
+            # dbt's own tests write the name as it is, unless told to quote it.
+            is_plain=slug(name) == name.lower().strip("_") and name.lower() not in RESERVED,
         )
 
     def _with_new_columns(self, file: Path, model: Model, feed: Feed) -> str | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from alluvium.inspection import Entity, Inspection
     from alluvium.inspection.entities import Column
@@ -40,24 +40,45 @@ class Feed:
         return any(re.search(r"[ ,;{}()=\n\t]", name) for name in self.columns)
 
 
-def feeds_of(inspection: Inspection, entities: Sequence[str] = ()) -> list[Feed]:
+def feeds_of(
+    inspection: Inspection, entities: Sequence[str] = (), declared: Mapping[tuple[str, str | None], str] | None = None
+) -> list[Feed]:
     """The feeds of the inspected entities that have rows.
 
     Args:
         inspection: of the files.
         entities: names of those that are wanted; all by default.
+        declared: names that the source has already, by location and filter; they stay, whatever appears beside them.
     """
+    declared = declared or {}
     wanted = [entity for entity in inspection.entities if entity.shape and (not entities or entity.name in entities)]
-    names = Counter(slug(entity.name) for entity in wanted)
-    taken: Counter[str] = Counter()
+    here = {_location(inspection, entity) for entity in wanted}
+    taken = {model for place, name in declared.items() if place in here for model in _models_of(name)}
     feeds = []
     for entity in wanted:
-        name = slug(entity.name)
-        taken[name] += 1
-        if names[name] > 1 and taken[name] > 1:
-            name = f"{name}_{taken[name]}"
+        name = declared.get(_location(inspection, entity))
+        if name is None:
+            name = next(name for name in numbered(slug(entity.name)) if taken.isdisjoint(_models_of(name)))
+            taken.update(_models_of(name))
         feeds.append(_feed(inspection, entity, name))
     return feeds
+
+
+def _location(inspection: Inspection, entity: Entity) -> tuple[str, str | None]:
+    """Where the files are, as Spark names it, and the filter on their names."""
+    parts = (inspection.location, entity.location)
+    return "/".join(part for part in parts if part), entity.name_filter
+
+
+def numbered(name: str) -> Iterator[str]:
+    """The name, then the name with 2, 3, ..."""
+    yield name
+    yield from (f"{name}_{number}" for number in count(2))
+
+
+def _models_of(name: str) -> set[str]:
+    """Of two entities ``orders`` and ``orders_state`` one would be called like the other's state."""
+    return {f"{name}{suffix}" for suffix in ("", "_state", "_history")}
 
 
 def slug(name: str) -> str:
@@ -67,7 +88,7 @@ def slug(name: str) -> str:
 
 
 def _feed(inspection: Inspection, entity: Entity, name: str) -> Feed:
-    location = "/".join(part for part in (inspection.location, entity.location) if part)
+    location, _ = _location(inspection, entity)
     return Feed(entity, name, location, _options(entity), _columns(entity), entity.questions)
 
 

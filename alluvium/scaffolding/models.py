@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .feeds import slug
+from .feeds import numbered, slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -168,6 +168,9 @@ MODELS = (
 
 def column_name(columns: Iterable[str], name: str) -> str:
     """A column's name in the name of its description; columns that look alike there are numbered."""
-    alike = [other for other in columns if slug(other) == slug(name)]
-    place = alike.index(name)
-    return slug(name) if place == 0 else f"{slug(name)}_{place + 1}"
+    taken: list[str] = []
+    for other in columns:
+        taken.append(next(one for one in numbered(slug(other)) if one not in taken))
+        if other == name:
+            break
+    return taken[-1]

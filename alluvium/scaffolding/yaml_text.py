@@ -1,4 +1,4 @@
-"""Scalars of YAML, and items put into a list of a file that people edit."""
+"""Items put into a list of a YAML file that people edit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ import yaml
 
 class EditError(Exception):
     """A file cannot be added to without touching what is there."""
-
-
-def scalar(value: Any) -> str:
-    """A value as YAML writes it on one line, quoted where a reader would take it for something else."""
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False)
-    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, item: str) -> str:

@@ -11,7 +11,8 @@ from sqlfluff.core import FluffConfig, Linter
 from alluvium import AlluviumError, cli
 from alluvium.inspection import inspect
 from alluvium.scaffolding import Scaffold, plan
-from alluvium.scaffolding.yaml_text import EditError, inserted, scalar
+from alluvium.scaffolding.yaml_text import EditError, inserted
+from alluvium.templates import scalar
 
 REPOSITORY = Path(__file__).parents[3]
 SOURCES = "models/bronze/shop/_shop__sources.yml"
@@ -166,6 +167,31 @@ def test_names_that_delta_refuses_are_mapped(root: Path) -> None:
     assert all(f'"{name}": "{value}"' in sql for name, value in silver["+tblproperties"].items()), (
         "a model's replace them"
     )
+
+
+def test_names_that_would_meet(root: Path) -> None:
+    """A table called like another one's state; three that look alike; and names stay when another one appears."""
+    for topic in ("orders_state", "a b", "a.b 2"):
+        landed(root / "landing", f"shop.public.{topic}", {"id": 1}, {"id": 2})
+    names = {feed.entity.topic: feed.name for feed in scaffolded(root).feeds}
+    assert names["shop.public.orders"] == "orders"
+    assert names["shop.public.orders_state"] == "orders_state_2"
+    landed(root / "landing", "shop.public.A B", {"id": 1}, {"id": 2})
+    landed(root / "landing", "shop.public.ORDERS", {"id": 1}, {"id": 2})
+    again = {feed.entity.topic: feed.name for feed in scaffolded(root).feeds}
+    assert names.items() <= again.items()
+    models = [f"{name}{suffix}" for name in again.values() for suffix in ("", "_state", "_history")]
+    assert len(again) == 6
+    assert len(set(models)) == len(models)
+
+
+@pytest.mark.parametrize(("name", "is_quoted"), [("id", False), ("ID", False), ("order", True), ("a b", True)])
+def test_name_of_a_key_in_dbts_own_tests(root: Path, name: str, is_quoted: bool) -> None:
+    landed(root / "landing", "shop.public.keyed", {name: 1, "x": "a"}, {name: 2, "x": "a"})
+    scaffolded(root, entities=["keyed"])
+    (model,) = document(root, "models/silver/shop/slv_shop__keyed.yml")["models"]
+    column = model["columns"][0]
+    assert (column["name"], column["data_tests"], column.get("quote", False)) == (name, ["not_null"], is_quoted)
 
 
 def test_what_is_asked_has_no_type(root: Path) -> None:
