@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from enum import Enum
@@ -21,6 +22,7 @@ from alluvium.inspection import inspect as inspect_location
 from alluvium.inspection.report import as_json as inspection_as_json
 from alluvium.inspection.report import print_inspection
 from alluvium.query import ROWS_ON_A_TERMINAL, Format
+from alluvium.new_project import create, package_directory
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
 
@@ -182,6 +184,28 @@ def sql(
     shown = Output(form, output, limit)
     found = profile.session_target(project_dir, profiles_dir, target)
     command.run(texts, shown, found, may_write=write, is_quiet=not debug)
+@app.command(epilog="Examples: alluvium new analytics   alluvium new projects/erp --name erp_tables")
+def new(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The project's directory; it is made, or empty.")],
+    name: Annotated[str | None, typer.Option(help="Name of the project; the directory's by default.")] = None,
+    debug: Debug = False,
+) -> None:
+    """Make a dbt project that uses Alluvium as a package, ready for `alluvium scaffold` and `dbt build`.
+
+    It has a profile (Spark in dbt's own process), the package in place, and a file for CI.
+    """
+    for path in create(directory, name):
+        typer.echo(f"new      {path}")
+    typer.echo(
+        f"\nNext, with the folder or bucket of your change files for PATH:\n\n  cd {shlex.quote(str(directory))}\n"
+        "  alluvium scaffold PATH --source shop\n  dbt build"
+    )
+
+
+@app.command()
+def package() -> None:
+    """Print where Alluvium's dbt package is: ALLUVIUM_PACKAGE="$(alluvium package)" dbt deps."""
+    typer.echo(package_directory())
 
 
 def _inspected(path: str, sampling: Sampling) -> Inspection:

@@ -1,0 +1,245 @@
+"""What `alluvium new` writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+import yaml
+
+from alluvium import AlluviumError, cli, new_project
+from alluvium.new_project import create, files, package_directory
+
+REPOSITORY = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Where `dbt deps` would have been run."""
+    directories: list[Path] = []
+    monkeypatch.setattr(new_project, "_install_package", directories.append)
+    return directories
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, str]:
+    return files("shop_tables", REPOSITORY)
+
+
+def document(written: dict[str, str], path: str) -> Any:
+    return yaml.safe_load(written[path])
+
+
+def test_package_has_macros_and_tests_and_no_models() -> None:
+    package = package_directory()
+    assert {path.name for path in package.iterdir()} == {"dbt_project.yml", "profiles.yml", "macros", "models", "tests"}
+    assert (package / "macros").resolve() == REPOSITORY / "macros"
+    assert sorted(path.name for path in package.glob("models/**/*.*")) == ["cdc_columns.md", "history_columns.md"]
+
+
+def test_package_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new_project, "__file__", str(tmp_path / "alluvium" / "new_project" / "__init__.py"))
+    with pytest.raises(AlluviumError, match="has no dbt package: install Alluvium from a checkout"):
+        package_directory()
+
+
+def test_settings_of_models_are_the_repositorys(written: dict[str, str]) -> None:
+    theirs = document(written, "dbt_project.yml")
+    ours = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
+    settings = theirs["models"]["shop_tables"]
+    assert settings["silver"]["+tblproperties"].pop("delta.columnMapping.mode") == "name"
+    assert settings == ours["models"]["alluvium"]
+    assert theirs["require-dbt-version"] == ours["require-dbt-version"]
+    assert theirs["profile"] == theirs["name"] == "shop_tables"
+    assert not {"on-run-start", "on-run-end", "vars"} & set(theirs), "the package's own hooks run"
+
+
+def test_profile_is_the_repositorys(written: dict[str, str]) -> None:
+    ours = (REPOSITORY / "profiles.yml").read_text(encoding="utf-8")
+    assert written["profiles.yml"].replace("\nshop_tables:\n", "\nalluvium:\n") == ours
+    assert written["profiles.yml"] != ours
+
+
+def test_macros_are_those_of_the_page_on_packages(written: dict[str, str]) -> None:
+    page = (REPOSITORY / "docs/guide/use-as-package.md").read_text(encoding="utf-8")
+    for path in ("macros/alluvium.sql", "macros/generate_schema_name.sql"):
+        macros = written[path][written[path].index("{% macro") :]
+        assert macros in page, path
+
+
+def test_every_strategy_is_passed_on(written: dict[str, str]) -> None:
+    """The three macros that the repository has in place of dbt-spark's; without one a model is refused."""
+    for name in ("spark__get_merge_sql", "get_insert_into_sql", "get_insert_overwrite_sql"):
+        assert f"{{% macro {name}(" in written["macros/alluvium.sql"]
+        assert f"return(alluvium.{name}(" in written["macros/alluvium.sql"]
+
+
+@pytest.mark.parametrize("folder", ["/home/a/alluvium", "/odd 'quoted' \"folder\"/größe\\x"])
+def test_package_can_be_named_by_the_environment(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda self, encoding: REAL_READ(REPOSITORY / self.name, encoding=encoding))
+    (package,) = document(files("x", Path(folder)), "packages.yml")["packages"]
+    rendered = jinja2.Template(package["local"])
+    assert rendered.render(env_var=lambda _, default: default) == folder
+    assert rendered.render(env_var=lambda name, _: name) == "ALLUVIUM_PACKAGE"
+
+
+REAL_READ = Path.read_text
+
+
+def test_ci_builds_with_the_command_of_the_readme(written: dict[str, str]) -> None:
+    steps = document(written, ".github/workflows/build.yml")["jobs"]["build"]["steps"]
+    commands = [line for step in steps for line in step.get("run", "").splitlines()]
+    assert commands[-3:] == ['export ALLUVIUM_PACKAGE="$(alluvium package)"', "dbt deps", "dbt build"]
+    assert "```sh\ndbt build\n```" in written["README.md"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "line", "is_complete"),
+    [
+        ({}, "alluvium==0.1.0", True),
+        ({"url": "file:///src", "dir_info": {"editable": True}}, "alluvium==0.1.0", False),
+        ({"url": "https://host/a.whl", "archive_info": {}}, "alluvium @ https://host/a.whl", True),
+        (
+            {"url": "https://host/a.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "alluvium @ git+https://host/a.git@abc",
+            True,
+        ),
+    ],
+)
+def test_requirement_says_where_alluvium_is_from(
+    monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any], line: str, is_complete: bool
+) -> None:
+    class Distribution:
+        version = "0.1.0"
+
+        def read_text(self, name: str) -> str | None:
+            return json.dumps(origin) if origin else None
+
+    monkeypatch.setattr(metadata, "distribution", lambda _: Distribution())
+    text = files("x", REPOSITORY)["requirements.txt"]
+    assert text.splitlines()[-1] == line
+    assert ("name an address here" not in text) == is_complete
+
+
+def test_name_is_the_directorys(tmp_path: Path, installed: list[Path]) -> None:
+    (tmp_path / "My Shop-2" / ".git").mkdir(parents=True)
+    paths = create(tmp_path / "My Shop-2")
+    there = {path.relative_to(tmp_path / "My Shop-2").as_posix() for path in (tmp_path / "My Shop-2").rglob("*.*")}
+    assert set(paths) <= there
+    assert installed == [tmp_path / "My Shop-2"]
+    assert "name: my_shop_2\n" in (tmp_path / "My Shop-2" / "dbt_project.yml").read_text(encoding="utf-8")
+
+
+def test_name_can_be_given(tmp_path: Path, installed: list[Path]) -> None:
+    create(tmp_path / "a" / "b", "other")
+    assert "\nother:\n" in (tmp_path / "a" / "b" / "profiles.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "proposed"), [("Shop", "shop"), ("2nd", "t_2nd"), ("alluvium", "alluvium_project"), ("a b", "a_b")]
+)
+def test_refused_names(tmp_path: Path, installed: list[Path], name: str, proposed: str) -> None:
+    with pytest.raises(AlluviumError, match=f"say --name {proposed}"):
+        create(tmp_path / "new", name)
+    assert not (tmp_path / "new").exists()
+    assert not installed
+
+
+def test_directory_that_is_not_empty_is_refused(tmp_path: Path, installed: list[Path]) -> None:
+    (tmp_path / "there.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(AlluviumError, match=r"is not empty \(there\.txt\): give another directory"):
+        create(tmp_path)
+    with pytest.raises(AlluviumError, match="is a file"):
+        create(tmp_path / "there.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["there.txt"]
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With dbt's own deps; a second time it is refused."""
+    monkeypatch.setattr("sys.argv", ["alluvium", "new", str(tmp_path / "my tables")])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert not ended.value.code
+    said = capsys.readouterr().out
+    assert said.endswith(f"  cd '{tmp_path / 'my tables'}'\n  alluvium scaffold PATH --source shop\n  dbt build\n")
+    package = tmp_path / "my tables" / "dbt_packages" / "alluvium"
+    assert package.resolve() == package_directory()
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert "is not empty" in capsys.readouterr().err
+
+
+def test_package_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["alluvium", "package"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().out == f"{package_directory()}\n"
+
+
+def run(directory: Path, *command: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=directory,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["shop", "moma"])
+def test_parses_without_a_warning_and_has_no_model_of_the_package(tmp_path: Path, source: str) -> None:
+    """Also with a source that the package has, too, and after `dbt deps` with the package's place in a variable."""
+    project = tmp_path / "tables"
+    run(tmp_path, "alluvium.cli", "new", "tables")
+    location = {"shop": "pg-envelope-json-schemas/bronze/confluent-json-gz", "moma": "moma"}[source]
+    run(project, "alluvium.cli", "scaffold", str(REPOSITORY / "samples" / location), "--source", source, "--history")
+    other = tmp_path / "elsewhere"
+    other.symlink_to(package_directory())
+    run(project, "dbt.cli.main", "deps", ALLUVIUM_PACKAGE=str(other))
+    assert (project / "dbt_packages" / "alluvium").readlink() == other
+    said = run(project, "dbt.cli.main", "parse", "--no-partial-parse")
+    assert "[WARNING]" not in re.sub("\x1b.*?m", "", said), said
+    manifest = yaml.safe_load((project / "target" / "manifest.json").read_text(encoding="utf-8"))
+    nodes = [*manifest["nodes"].values(), *manifest["sources"].values()]
+    enabled = [node for node in nodes if node["config"]["enabled"]]
+    assert {node["package_name"] for node in enabled if node["resource_type"] != "operation"} == {"tables"}
+    assert {node["schema"] for node in enabled if node["resource_type"] == "model"} == {"silver"}
+    operations = [node["package_name"] for node in enabled if node["resource_type"] == "operation"]
+    assert operations == ["alluvium"] * 4
+
+
+@pytest.mark.slow
+def test_wheel_has_the_dbt_package(tmp_path: Path) -> None:
+    """Installed from a wheel, `alluvium new` has all that the checkout has; tried in an environment of its own."""
+    for name in ("alluvium", "dbt_alluvium", "spark_udfs", "macros", "tests/generic", "models/_docs"):
+        shutil.copytree(REPOSITORY / name, tmp_path / "checkout" / name, symlinks=True)
+    for name in ("pyproject.toml", "dbt_project.yml", "profiles.yml", "requirements.in"):
+        shutil.copyfile(REPOSITORY / name, tmp_path / "checkout" / name)
+    offline = ("--no-deps", "--no-build-isolation", "--no-index")
+    run(tmp_path, "pip", "wheel", *offline, "--wheel-dir", str(tmp_path), str(tmp_path / "checkout"))
+    (wheel,) = tmp_path.glob("*.whl")
+    run(tmp_path, "pip", "install", *offline, "--target", str(tmp_path / "site"), str(wheel))
+    installed = {"PYTHONPATH": str(tmp_path / "site")}
+    package = tmp_path / "site" / "alluvium" / "dbt_package"
+    assert run(tmp_path, "alluvium.cli", "package", **installed) == f"{package}\n"
+    for folder in ("macros", "tests/generic"):
+        of_checkout = {path.relative_to(REPOSITORY) for path in (REPOSITORY / folder).rglob("*.*")}
+        assert of_checkout == {path.relative_to(package) for path in (package / folder).rglob("*.*")}
+    run(tmp_path, "alluvium.cli", "new", "tables", **installed)
+    samples = REPOSITORY / "samples/pg-envelope-json-schemas/bronze/confluent-json-gz"
+    run(tmp_path / "tables", "alluvium.cli", "scaffold", str(samples), "--source", "shop", **installed)
+    run(tmp_path / "tables", "dbt.cli.main", "parse", "--no-partial-parse", **installed)
