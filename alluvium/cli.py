@@ -21,8 +21,8 @@ from alluvium.inspection import Inspection, Sampling
 from alluvium.inspection import inspect as inspect_location
 from alluvium.inspection.report import as_json as inspection_as_json
 from alluvium.inspection.report import print_inspection
-from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.new_project import create, package_directory
+from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
 
@@ -184,6 +184,8 @@ def sql(
     shown = Output(form, output, limit)
     found = profile.session_target(project_dir, profiles_dir, target)
     command.run(texts, shown, found, may_write=write, is_quiet=not debug)
+
+
 @app.command(epilog="Examples: alluvium new analytics   alluvium new projects/erp --name erp_tables")
 def new(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The project's directory; it is made, or empty.")],

@@ -8,13 +8,19 @@
         {%- set own = {
             "append": "get_insert_into_sql", "insert_overwrite": "get_insert_overwrite_sql", "merge": "spark__get_merge_sql",
         }[strategy] -%}
-        {%- set asked = alluvium.macro_of_strategy(own) -%}
-        {%- if "macro.alluvium." ~ own not in [asked.unique_id] + asked.depends_on.macros -%}
-            {% do alluvium.raise_invalid(
-                caller_name ~ ": model " ~ model.name, "macro behind incremental_strategy " ~ strategy, asked.unique_id,
-                "alluvium." ~ own ~ ", or a macro " ~ own ~ " of the root project that calls it (docs/guide/use-as-package.md)",
-            ) %}
-        {%- endif -%}
+        {%- do alluvium.require_passed_on(caller_name, "incremental_strategy " ~ strategy, own, alluvium.macro_of_strategy(own)) -%}
+        {%- do alluvium.require_passed_on(caller_name, "a full refresh", "should_full_refresh", context["should_full_refresh"].macro) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# `asked` is the macro, of dbt's manifest, that dbt calls for what `own` does here. #}
+{% macro require_passed_on(caller_name, purpose, own, asked) %}
+    {%- if "macro.alluvium." ~ own not in [asked.unique_id] + asked.depends_on.macros -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": model " ~ model.name, "macro behind " ~ purpose, asked.unique_id,
+            "alluvium." ~ own ~ ", or a macro " ~ own ~ " of the root project that calls it (docs/guide/use-as-package.md)",
+        ) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -35,14 +41,6 @@
             "none: install the folder alluvium/dbt_package (`alluvium package` prints it; `subdirectory:` of a package from git)",
         ) %}
     {%- endif -%}
-{% endmacro %}
-
-
-{# A time without a zone would mean another moment; all other settings of the profile are about speed, or Spark refuses what needs them. #}
-{% macro require_session_settings(caller_name) %}
-    {%- do alluvium.require_one_of(
-        caller_name, "spark.sql.session.timeZone", alluvium.session_setting("spark.sql.session.timeZone"), ["UTC", "Etc/UTC", "GMT", "Z"],
-    ) -%}
 {% endmacro %}
 
 

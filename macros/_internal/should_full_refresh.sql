@@ -18,7 +18,8 @@
 {# Found once in a run, when the model compiles: what says so goes with the table that is replaced. #}
 {% macro is_to_be_rebuilt() %}
     {%- if not execute or not alluvium.is_run() or flags.EMPTY or config.get("materialized") != "incremental"
-        or config.get("incremental_strategy") not in ["append", "merge"] or load_relation(this) is none -%}
+        or config.get("incremental_strategy") not in ["append", "merge"]
+        or not modules.re.search("record_(applied|cut)", alluvium.post_hooks_of(model)) or load_relation(this) is none -%}
         {{ return(false) }}
     {%- endif -%}
     {%- set found = alluvium.remembered("is_to_be_rebuilt", this) -%}

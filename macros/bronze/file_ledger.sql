@@ -10,7 +10,6 @@
 
 {% macro create_file_ledger() %}
     {%- if execute and flags.WHICH in ["build", "run", "test", "retry", "run-operation"] -%}
-        {%- do alluvium.require_session_settings("create_file_ledger") -%}
         {%- set ledger = alluvium.file_ledger() -%}
         {%- do run_query("set alluvium.ledger_schema." ~ alluvium.run_id() ~ " = " ~ ledger.schema) -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}

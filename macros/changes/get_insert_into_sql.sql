@@ -3,7 +3,7 @@
     the commit of an empty append. A model without a hook of this project, which others may have as a package, is dbt-spark's.
 #}
 {% macro get_insert_into_sql(source_relation, target_relation) %}
-    {%- if "alluvium." not in post_hooks | map(attribute="sql") | join(" ") -%}
+    {%- if not modules.re.search("record_applied_files|record_cut", post_hooks | map(attribute="sql") | join(" ")) -%}
         {{ return(dbt.get_insert_into_sql(source_relation, target_relation)) }}
     {%- endif -%}
     {%- if alluvium.has_no_new_files() -%}

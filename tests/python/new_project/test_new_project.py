@@ -77,8 +77,8 @@ def test_macros_are_those_of_the_page_on_packages(written: dict[str, str]) -> No
 
 
 def test_every_strategy_is_passed_on(written: dict[str, str]) -> None:
-    """The three macros that the repository has in place of dbt-spark's; without one a model is refused."""
-    for name in ("spark__get_merge_sql", "get_insert_into_sql", "get_insert_overwrite_sql"):
+    """The macros that the repository has in place of dbt's; without one a model is refused."""
+    for name in ("spark__get_merge_sql", "get_insert_into_sql", "get_insert_overwrite_sql", "should_full_refresh"):
         assert f"{{% macro {name}(" in written["macros/alluvium.sql"]
         assert f"return(alluvium.{name}(" in written["macros/alluvium.sql"]
 

@@ -34,6 +34,7 @@ DBTS_OWN = {
     "get_insert_into_sql": "dbt_spark",
     "get_insert_overwrite_sql": "dbt_spark",
     "get_merge_sql": "dbt",
+    "should_full_refresh": "dbt",
     "spark__get_merge_sql": "dbt_spark",
 }
 

@@ -267,9 +267,9 @@ def test_file_ledger(macros: Renderer) -> None:
 
 
 def test_create_file_ledger(macros: Renderer) -> None:
-    macros.answers = {"create": [], "alter table": [], "timeZone": [{"value": "UTC"}]}
-    zone, schema, *ran = macros.does("create_file_ledger")
-    assert (zone, schema.rpartition(" ")[2]) == ("set spark.sql.session.timeZone", "silver")
+    macros.answers = {"create": [], "alter table": []}
+    schema, *ran = macros.does("create_file_ledger")
+    assert schema == f"set alluvium.ledger_schema.{macros.render('run_id')} = silver"
     assert ran[0] == "create schema if not exists silver"
     assert ran[1].startswith(f"create table if not exists {LEDGER} (")
     # A ledger of before has no columns for offsets.
@@ -280,7 +280,7 @@ def test_create_file_ledger(macros: Renderer) -> None:
     for statement in ran[2:]:
         assert_parses(statement)
     macros.columns = ["change_log", "missing_inside", "last_position", "replay_requested_at"]
-    assert macros.does("create_file_ledger") == [zone, schema, *ran[:2], ran[5]]
+    assert macros.does("create_file_ledger") == [schema, *ran[:2], ran[5]]
     for which, execute in (("compile", True), ("docs", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
 

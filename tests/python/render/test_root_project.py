@@ -13,20 +13,32 @@ STRATEGIES = {
 
 @pytest.mark.parametrize(("strategy", "name"), STRATEGIES.items())
 def test_require_strategy(strategy: str, name: str) -> None:
+    refresh = {"should_full_refresh": ["should_full_refresh"]}
     passed_on = {name: ["something", name]}
-    for asked in (None, passed_on, {name.removeprefix("spark__"): [name]}):
+    for asked in (None, refresh | passed_on, refresh | {name.removeprefix("spark__"): [name]}):
         Renderer(root_macros=asked).render("require_strategy", "m", strategy)
-    others: tuple[dict[str, list[str]], ...] = (
-        {},
-        {name: []},
-        {name: ["another"]},
-        {"get_merge_sql": [], "spark__get_merge_sql": []},
-    )
-    for other in others:
+    others: dict[str, tuple[dict[str, list[str]], ...]] = {
+        f"incremental_strategy {strategy}": (
+            {},
+            {name: []},
+            {name: ["another"]},
+            {"get_merge_sql": [], "spark__get_merge_sql": []},
+        ),
+        "a full refresh": (passed_on, passed_on | {"should_full_refresh": []}),
+    }
+    for purpose, other in ((purpose, other) for purpose, several in others.items() for other in several):
         said = Renderer(root_macros=other).refusal("require_strategy", "m", strategy)
-        assert said.startswith(f"m: model stg_shop__orders: macro behind incremental_strategy {strategy} is ")
+        assert said.startswith(f"m: model stg_shop__orders: macro behind {purpose} is ")
         assert "docs/guide/use-as-package.md" in said
         Renderer(root_macros=other, execute=False).render("require_strategy", "m", strategy)
+
+
+def test_require_passed_on() -> None:
+    macros = Renderer(root_macros={"get_insert_into_sql": ["get_insert_into_sql"]})
+    passed_on = macros.render("macro_of_strategy", "get_insert_into_sql")
+    macros.render("require_passed_on", "m", "inserts", "get_insert_into_sql", passed_on)
+    said = macros.refusal("require_passed_on", "m", "inserts", "another", passed_on)
+    assert said.startswith('m: model stg_shop__orders: macro behind inserts is "macro.theirs.get_insert_into_sql"')
 
 
 def test_macro_of_strategy() -> None:
@@ -48,14 +60,6 @@ def test_refuse_own_models() -> None:
     assert "none: install the folder" in Renderer(nodes=nodes, project_name="theirs").refusal("refuse_own_models")
     del nodes["model.alluvium.m"]
     Renderer(nodes=nodes, project_name="theirs").render("refuse_own_models")
-
-
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "+01:00"])
-def test_require_session_settings(zone: str) -> None:
-    Renderer(answers={"timeZone": [{"value": "UTC"}]}).render("require_session_settings", "m")
-    macros = Renderer(answers={"timeZone": [{"value": zone}]})
-    with pytest.raises(Exception, match=r"m: spark\.sql\.session\.timeZone is .*; allowed: UTC"):
-        macros.render("require_session_settings", "m")
 
 
 def test_require_one_ledger() -> None:
