@@ -34,11 +34,6 @@ class Feed:
     columns: dict[str, dict[str, Any]]
     questions: tuple[str, ...]
 
-    @property
-    def needs_column_mapping(self) -> bool:
-        """Whether Delta takes the names of the columns with ``delta.columnMapping.mode: name`` only."""
-        return any(re.search(r"[ ,;{}()=\n\t]", name) for name in self.columns)
-
 
 def feeds_of(
     inspection: Inspection, entities: Sequence[str] = (), declared: Mapping[tuple[str, str | None], str] | None = None

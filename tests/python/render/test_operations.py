@@ -376,12 +376,13 @@ def test_should_full_refresh(properties: dict[str, str], generation: str | None,
     assert rebuilt(properties, generation, flag_full_refresh=True).render("should_full_refresh")
     for which in ("compile", "test"):
         assert not rebuilt(properties, generation, which=which).render("is_to_be_rebuilt")
-    for changes in (
+    unlike: list[dict[str, Any]] = [
         {"empty": True},
         {"missing": ["slv_shop__orders_state"]},
         {"strategy": "insert_overwrite"},
         {"post_hooks": []},
-    ):
+    ]
+    for changes in unlike:
         assert not rebuilt(properties, generation, **changes).render("is_to_be_rebuilt")
 
 

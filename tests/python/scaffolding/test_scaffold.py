@@ -154,21 +154,6 @@ def test_odd_names(root: Path) -> None:
     assert [column["name"] for column in model["columns"]][: len(columns)] == list(columns)
 
 
-def test_names_that_delta_refuses_are_mapped(root: Path) -> None:
-    landed(root / "landing", "shop.public.odd", {"id": 1, "a b": "x"})
-    scaffolded(root, history=True)
-    for name in ("stg_shop__odd", "slv_shop__odd_state", "slv_shop__odd_history"):
-        assert '"delta.columnMapping.mode": "name"' in read(root, f"models/silver/shop/{name}.sql")
-    assert "tblproperties" not in read(root, "models/silver/shop/stg_shop__orders.sql")
-    silver = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))["models"]["alluvium"][
-        "silver"
-    ]
-    sql = read(root, "models/silver/shop/stg_shop__odd.sql")
-    assert all(f'"{name}": "{value}"' in sql for name, value in silver["+tblproperties"].items()), (
-        "a model's replace them"
-    )
-
-
 def test_names_that_would_meet(root: Path) -> None:
     """A table called like another one's state; three that look alike; and names stay when another one appears."""
     for topic in ("orders_state", "a b", "a.b 2"):
@@ -216,7 +201,6 @@ def test_table_without_a_key(root: Path) -> None:
 def test_files_are_in_the_house_style(root: Path) -> None:
     (root / "project" / "dbt_project.yml").write_text("name: alluvium\n", encoding="utf-8")
     linter = Linter(config=FluffConfig.from_path(str(REPOSITORY)))
-    landed(root / "landing", "shop.public.odd", {"id": 1, "a b": "x"})
     scaffolded(root, history=True)
     for file in sorted((root / "project" / "models").rglob("*.sql")):
         assert linter.lint_string(file.read_text(encoding="utf-8")).get_violations() == [], file
