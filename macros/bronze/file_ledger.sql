@@ -70,7 +70,7 @@
         {%- do run_query(alluvium.void_entries_sql(change_log, log_batch)) -%}
     {%- elif log_batch > ledger_batch -%}
         {#- A run was killed that built the log anew: what is behind it has not heard of that. -#}
-        {%- do alluvium.set_generation(change_log) if not ledger_batch -%}
+        {%- do alluvium.set_generation(change_log) if not ledger_batch and is_incremental() -%}
         {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), change_log, ledger_batch)) -%}
     {%- endif -%}
     {%- do alluvium.remember("newest_batch", change_log, log_batch) -%}
