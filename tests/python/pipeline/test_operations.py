@@ -210,7 +210,7 @@ def test_replay_then_a_build_equals_a_full_refresh_wherever_that_is_stopped(proj
     given = {"source": "pipe", "entity": feed, "files": ["replayed+0+0.json"]}
     said = operation(project, "replay_files", **given).printed
     assert "replay_files: replayed+0+0.json: 1 files, 3 lines are read again" in said
-    assert f"builds anew {MERGED}" in said or MERGED in said
+    assert f"`dbt build --select {log}+` builds anew {COUNTED}, {MERGED}, " in said
     assert versions(project) == at_first
     assert 'files is "replayed+0+9*"; allowed: files that pipe_silver.stg_pipe__replayed was read from' in refused(
         project, "replay_files", **given | {"files": ["replayed+0+0.json", "replayed+0+9*"]}
@@ -247,6 +247,8 @@ def test_compaction_and_vacuum_leave_rows_marts_and_ledgers_as_they_are(project:
     every = [name for feed in FEEDS for name in feed.nodes.values()]
     chosen = [*project.feeds["compacted"].nodes.values(), *project.feeds["replayed"].nodes.values()]
     built = [name for name in chosen if project.version(name) is not None]
+    # Whatever the tests before have left, there is a merge since a table was built whole: two files.
+    project.land(project.feeds["replayed"], {"p=0/replayed+0+8.json": lines(row("c", 80, 10, "ten"))})
     build(project, *every, MERGED, COUNTED)
     at_first = versions(project)
     runs = project.rows(RUNS)
@@ -305,8 +307,9 @@ def released(project: Project) -> list[Row]:
 
 def within_threshold(project: Project) -> str:
     """What the test of the threshold says."""
-    (status,) = project.dbt("test", "--select", "stg_pipe__released").status.values()
-    return status
+    status = project.dbt("test", "--select", "stg_pipe__released").status
+    (found,) = [said for name, said in status.items() if name.startswith("rejected_within_threshold")]
+    return found
 
 
 def test_released_lines_are_not_counted_any_more_and_stay_released(project: Project) -> None:
