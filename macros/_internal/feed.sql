@@ -102,6 +102,8 @@
     {%- endif -%}
     {%- do feed.update({
         "name": node.source_name ~ "." ~ node.name,
+        "source_name": node.source_name,
+        "entity": node.name,
         "location": node.external.location,
         "format": alluvium.external_format(subject, node.external),
         "columns": alluvium.feed_columns(subject, node),

@@ -141,9 +141,9 @@ where
     min(_cdc_kafka_offset) as lowest_offset,
     max(_cdc_kafka_offset) as highest_offset,
     count_if(_cdc_kind not in ('rejected', 'blank', 'empty_file')) as record_count,
-    greatest(count_if(_cdc_kind = 'change' and _cdc_op = 'd') - count_if(_cdc_kind = 'tombstone'), 0)
+    greatest(count_if(_cdc_kind in ('change', 'purged') and _cdc_op = 'd') - count_if(_cdc_kind = 'tombstone'), 0)
     + count_if(_cdc_kind = 'rejected') as unwritten_count,
-    cast(coalesce(max_by(_cdc_kind = 'change' and _cdc_op = 'd', _cdc_line), false) as bigint) as last_unwritten_count
+    cast(coalesce(max_by(_cdc_kind in ('change', 'purged') and _cdc_op = 'd', _cdc_line), false) as bigint) as last_unwritten_count
 {%- endmacro %}
 
 

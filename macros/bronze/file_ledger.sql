@@ -135,8 +135,13 @@
 
 
 {% macro record_files_sql(ledger, change_log, after_batch) -%}
-    {%- set feed = alluvium.feed_of_relation("record_files_sql", change_log) -%}
     insert into {{ ledger }}
+    {{ alluvium.file_entries_sql(alluvium.feed_of_relation("record_files_sql", change_log), change_log, "_cdc_batch > " ~ after_batch) }}
+{%- endmacro %}
+
+
+{# The ledger's entries of the files of some of a change log's rows. #}
+{% macro file_entries_sql(feed, change_log, condition) -%}
     select
         {{ alluvium.string_literal(change_log.render()) }} as change_log,
         file_path,
@@ -164,7 +169,7 @@
             {{ alluvium.counted_offsets() | indent(8) }},
             {{ alluvium.collected_differences() | indent(12) }}
         from {{ change_log }}
-        where _cdc_batch > {{ after_batch }}
+        where {{ condition }}
         group by _cdc_file_path, _cdc_file_length, _cdc_batch
     ) as files
 {%- endmacro %}

@@ -40,6 +40,7 @@
     {%- do alluvium.require_incremental(caller_name, "append") -%}
     {%- do alluvium.require_post_hook(caller_name, "record_applied_files") -%}
     {%- do alluvium.require_names_of_delta(caller_name ~ ": source " ~ feed.name, feed) -%}
+    {%- do feed.update({"barrier": alluvium.purge_barrier(caller_name, feed)}) -%}
     {{ return(feed) }}
 {% endmacro %}
 
@@ -57,12 +58,36 @@ where false
 
 
 {% macro decode_records_sql(feed, batch) -%}
+{%- set decoded = "joined" if alluvium.keeps_images_before(feed) else "barred" if feed.barrier else "numbered" -%}
 with
 -- One row per line or record of the files to read.
 records as (
     {{ alluvium.bronze_records(feed, batch.runs) | indent(4) }}
 ),
 
+{{ alluvium.numbered_lines(feed, alluvium.line_number(feed)) }}
+{%- if alluvium.keeps_images_before(feed) %},
+
+{{ alluvium.image_before(feed) }}
+{%- endif %}
+{%- if feed.barrier %},
+
+{{ alluvium.lines_at_barrier(feed) }}
+{%- endif %}
+
+select
+    {{ alluvium.change_log_columns(feed, batch) | indent(4) }}
+from {{ decoded }}
+{%- if batch.after is not none %}
+-- Read with the log that it is appended to: nothing is appended beside a batch that another run has appended since,
+-- and Delta stops the later of two runs that append at once. What is left out is new to the next run.
+where {{ alluvium.not_logged_since(batch) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{# From `records` to `numbered`: what each line says, typed, judged and with its number; where keys were purged, with the keys that it names. #}
+{% macro numbered_lines(feed, line) -%}
 -- The line as JSON, before an object that says how long the line is: only where exactly one value is on the line, that object is the
 -- second element. Spark reads an array up to its end and no further.
 parsed as (
@@ -100,26 +125,17 @@ judged as (
         {{ alluvium.reject_reason(feed) | indent(8) }} as {{ "image_reject_reason" if alluvium.keeps_images_before(feed) else "reject_reason" }}
     from {{ "operations" if feed.shape == "row" else "typed" }}
 ),
+{%- if feed.barrier %}
+
+{{ alluvium.keys_of_lines(feed) }},
+{%- endif %}
 
 numbered as (
     select
         *,
-        {{ alluvium.line_number(feed) }} as line
-    from judged
+        {{ line }} as line
+    from {{ "keyed" if feed.barrier else "judged" }}
 )
-{%- if alluvium.keeps_images_before(feed) %},
-
-{{ alluvium.image_before(feed) }}
-{%- endif %}
-
-select
-    {{ alluvium.change_log_columns(feed, batch) | indent(4) }}
-from {{ "joined" if alluvium.keeps_images_before(feed) else "numbered" }}
-{%- if batch.after is not none %}
--- Read with the log that it is appended to: nothing is appended beside a batch that another run has appended since,
--- and Delta stops the later of two runs that append at once. What is left out is new to the next run.
-where {{ alluvium.not_logged_since(batch) }}
-{%- endif %}
 {%- endmacro %}
 
 
@@ -159,26 +175,26 @@ typed as (
 {# The feed's columns, then `_cdc_*`: what the event says of itself, why it is rejected, where it was delivered. #}
 {% macro change_log_columns(feed, batch) -%}
 {% for column in feed.columns -%}
-{{ alluvium.value_of(column.name) }} as {{ alluvium.quoted_identifier(column.name) }},
+{{ alluvium.unless_purged(feed, alluvium.value_of(column.name)) }} as {{ alluvium.quoted_identifier(column.name) }},
 {% endfor -%}
 if(kind in ('change', 'truncate', 'message'), op, null) as _cdc_op,
-if(reject_reason is null, kind, 'rejected') as _cdc_kind,
-{{ alluvium.cdc_position(feed) }} as _cdc_position,
-source_ts as _cdc_source_ts,
+{{ alluvium.kind_of_line(feed) }} as _cdc_kind,
+{{ alluvium.unless_values_order(feed, alluvium.cdc_position(feed)) }} as _cdc_position,
+{{ alluvium.unless_values_order(feed, "source_ts") }} as _cdc_source_ts,
 snapshot as _cdc_snapshot,
 transaction_id as _cdc_transaction_id,
 transaction_order as _cdc_transaction_order,
-unavailable_columns as _cdc_unavailable_columns,
-unknown_columns as _cdc_unknown_columns,
+{{ alluvium.unless_purged(feed, "unavailable_columns") }} as _cdc_unavailable_columns,
+{{ alluvium.unless_purged(feed, "unknown_columns") }} as _cdc_unknown_columns,
 absent_columns as _cdc_absent_columns,
 {%- if alluvium.keeps_images_before(feed) %}
 {{ alluvium.columns_before(feed) }},
 values_before is not null as _cdc_has_image_before,
 connector_ts_ns as _cdc_connector_ts_ns,
 {%- endif %}
-split_part(reject_reason, ': ', 1) as _cdc_reject_reason,
-nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '') as _cdc_reject_detail,
-if(reject_reason is not null, value, null) as _cdc_raw,
+{{ alluvium.unless_purged(feed, "split_part(reject_reason, ': ', 1)") }} as _cdc_reject_reason,
+{{ alluvium.unless_purged(feed, "nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '')") }} as _cdc_reject_detail,
+{{ alluvium.unless_purged(feed, "if(reject_reason is not null, value, null)") }} as _cdc_raw,
 kafka_partition as _cdc_kafka_partition,
 kafka_offset as _cdc_kafka_offset,
 file_offset as _cdc_file_offset,

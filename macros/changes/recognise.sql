@@ -38,6 +38,9 @@ recognised as (
         {%- if alluvium.has_unavailable_values(feed) or alluvium.keeps_images_before(feed) %}
         if(record_op = 'u', record_before, null) as image_before,
         {%- endif %}
+        {%- if feed.barrier %}
+        {{ alluvium.other_image(feed) | indent(8) }} as other_image,
+        {%- endif %}
         {{ alluvium.record_kind(
             feed,
             "case"

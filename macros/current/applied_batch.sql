@@ -121,6 +121,8 @@
     {%- if alluvium.generation(this) == "none" -%}
         {%- do properties.update({"generation": alluvium.run_id()}) -%}
         {%- do properties.update({"key": alluvium.remembered("key", this)}) if alluvium.remembered("key", this) -%}
+        {%- set purge = alluvium.remembered("purged." ~ upstream_identifier, this) -%}
+        {%- do properties.update({"purged." ~ upstream_identifier: purge}) if purge -%}
     {%- endif -%}
     {{ return(properties) }}
 {% endmacro %}

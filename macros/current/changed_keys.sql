@@ -10,7 +10,22 @@
     {%- if not key -%}
         {% do alluvium.raise_invalid("changed_keys", "key", key, "at least one column") %}
     {%- endif -%}
+    {%- do alluvium.refuse_purged_rows(state) -%}
     {{ return(adapter.dispatch("changed_keys", "alluvium")(state, key, alluvium.pending_batches(state))) }}
+{% endmacro %}
+
+
+{# A key that was purged (purge_rows) is in no table any more, so that nothing says which rows of the mart it made. #}
+{% macro refuse_purged_rows(state) %}
+    {%- set purge = alluvium.table_property(state, "purged") if alluvium.is_run() and not flags.EMPTY else "none" -%}
+    {%- if purge != "none" -%}
+        {%- if is_incremental() and alluvium.table_property(this, "purged." ~ state.identifier) != purge -%}
+            {% do alluvium.raise_invalid(
+                "changed_keys: model " ~ model.name, "purge of " ~ state, purge, "one that " ~ this ~ " was built after: it may hold rows of purged keys, and needs " ~ alluvium.rebuild_command(this)
+            ) %}
+        {%- endif -%}
+        {%- do alluvium.remember("purged." ~ state.identifier, this, purge) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

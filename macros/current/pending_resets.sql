@@ -145,7 +145,7 @@ from (
         {#- A file without rows may have mended its dump. #}
         (_cdc_kind in ('change', 'truncate') or _cdc_snapshot is not null)
         {%- else %}
-        _cdc_kind in ('change', 'truncate')
+        _cdc_kind in ('change', 'truncate', 'purged')
         {%- endif %}
         and _cdc_batch > {{ batches.after }}
         and _cdc_batch <= {{ batches.until }}
@@ -171,7 +171,7 @@ from (
 
 {% macro image_of_delete(feed) -%}
     {%- if alluvium.has_undeclared_identity(feed) and alluvium.names_outside_key(feed) -%}
-        if(_cdc_op = 'd', to_json({{ alluvium.image_of_event(feed) }}), null)
+        if(_cdc_kind = 'change' and _cdc_op = 'd', to_json({{ alluvium.image_of_event(feed) }}), null)
     {%- else -%}
         cast(null as string)
     {%- endif -%}
@@ -253,7 +253,7 @@ left join (
         max(_cdc_batch) as batch
     from {{ change_log }}
     where
-        _cdc_kind = 'change'
+        _cdc_kind in ('change', 'purged')
         and _cdc_op = 'r'
         and _cdc_position >= '{{ above }}'
         and _cdc_batch <= {{ batches.until }}
@@ -295,14 +295,14 @@ where rejected._cdc_kind = 'rejected'
         {{ return("_cdc_kind = 'truncate'") }}
     {%- endif -%}
     {#- Any row of a full dump says where that lies, also one that says of a row that it is deleted. -#}
-    {%- set ends = "_cdc_kind = 'change' and _cdc_snapshot is not null" if feed.full_dumps else alluvium.ends_snapshot(["last", "last_in_data_collection"]) -%}
+    {%- set ends = "_cdc_kind in ('change', 'purged') and _cdc_snapshot is not null" if feed.full_dumps else alluvium.ends_snapshot(["last", "last_in_data_collection"]) -%}
     {{ return("(_cdc_kind = 'truncate' or (" ~ ends ~ "))") }}
 {% endmacro %}
 
 
-{# Debezium marks the last row of each table of a snapshot, and the last one of all with `last`. #}
+{# Debezium marks the last row of each table of a snapshot, and the last one of all with `last`; one that was purged is where it was. #}
 {% macro ends_snapshot(markers) %}
-    {{ return("_cdc_kind = 'change' and _cdc_op = 'r' and _cdc_snapshot in ('" ~ markers | join("', '") ~ "')") }}
+    {{ return("_cdc_kind in ('change', 'purged') and _cdc_op = 'r' and _cdc_snapshot in ('" ~ markers | join("', '") ~ "')") }}
 {% endmacro %}
 
 

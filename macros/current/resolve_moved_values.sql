@@ -62,7 +62,12 @@
 
 {# A table for as long as the post-hook of a state runs. #}
 {% macro beside_model(name) %}
-    {{ return(api.Relation.create(schema=this.schema, identifier=this.identifier ~ "__" ~ name)) }}
+    {{ return(alluvium.beside_table(this, name)) }}
+{% endmacro %}
+
+
+{% macro beside_table(table, name) %}
+    {{ return(api.Relation.create(schema=table.schema, identifier=table.identifier ~ "__" ~ name)) }}
 {% endmacro %}
 
 

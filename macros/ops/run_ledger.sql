@@ -343,7 +343,8 @@ where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
 
 
 {% macro added_figures(figures, operation, metrics) %}
-    {%- if operation == "MERGE" -%}
+    {#- Only a purge deletes rows of a state. -#}
+    {%- if operation == "MERGE" and not (metrics.numTargetRowsDeleted or 0) | int -%}
         {%- set inserted = metrics.numTargetRowsInserted | int -%}
         {%- set matched = metrics.numTargetRowsMatchedUpdated | int -%}
         {{ return({

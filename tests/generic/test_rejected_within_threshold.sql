@@ -18,6 +18,6 @@ where
     rejected_count > {{ threshold }}
     or (
         rejected_count > 0
-        and not exists (select 1 from {{ model }} where _cdc_kind in ('change', 'truncate'))
+        and not exists (select 1 from {{ model }} where _cdc_kind in ('change', 'truncate', 'purged'))
     )
 {% endtest %}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 QUICK_START = GUIDE / "quick-start-own-files.md"
 OPERATING = GUIDE / "operating.md"
 OPERATIONS = GUIDE / "operations.md"
+PURGE = GUIDE / "purge.md"
 QUARANTINE = GUIDE / "quarantine.md"
 TABLES = GUIDE / "tables.md"
 TOPIC = "crm.public.customers"
@@ -208,3 +209,23 @@ def test_whole_transactions_are_built_as_the_page_says(living_after_marker: list
     while_open, complete = living_after_marker
     assert while_open[1] == "Ada"
     assert complete == while_open | {1: "Countess"}
+
+
+def test_commands_of_the_page_on_purges_do_what_it_says(
+    living_after_marker: object, project: Path, spark: SparkSession
+) -> None:
+    from dbt.cli.main import dbtRunner
+
+    def lines_of_key() -> int:
+        return spark.sql("select 1 from silver.stg_crm__customers where id = 2").count()
+
+    assert lines_of_key() == 2
+    commands = [line for block in blocks(PURGE, "sh") for line in block.body.splitlines()]
+    assert len(commands) == 4
+    for place, command in enumerate(commands):
+        folders = ["--project-dir", str(project), "--profiles-dir", str(project)]
+        outcome: Any = dbtRunner().invoke(["--quiet", *shlex.split(command)[1:], *folders])
+        assert outcome.success, (command, outcome.exception)
+        assert lines_of_key() == (2 if place == 0 else 0), command
+    assert spark.sql("select 1 from silver.slv_crm__customers_state where id = 2").count() == 0
+    assert spark.sql("select 1 from silver.slv_crm__customers_history where id = 2").count() == 0

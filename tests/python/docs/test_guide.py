@@ -14,7 +14,7 @@ import yaml
 from .guide import GUIDE, REPOSITORY, blocks, code_words, pages, prose, section, tables, text
 
 MACROS = REPOSITORY / "macros"
-META_CDC, QUARANTINE, TABLES = (GUIDE / f"{name}.md" for name in ("meta-cdc", "quarantine", "tables"))
+META_CDC, PURGE, QUARANTINE, TABLES = (GUIDE / f"{name}.md" for name in ("meta-cdc", "purge", "quarantine", "tables"))
 # Options that go to `meta.cdc` of a model, not of a source.
 MODEL_OPTIONS = {"merge_guard", "delete_policy", "stored_as_scd_type"}
 
@@ -159,8 +159,25 @@ def test_every_column_of_the_ledger_of_runs_is_described_and_no_other() -> None:
 def test_every_kind_is_described() -> None:
     kinds = set(re.findall(r"then '(\w+)'", macro_text("record_kind") + macro_text("recognise_envelope")))
     kinds |= set(re.findall(r"then '(\w+)'\"", macro_text("recognise_envelope")))
+    kinds |= set(re.findall(r"then '(\w+)'", macro_text("kind_of_line")))
     (cell,) = [cells[2] for cells in rows(TABLES, "Change log") if cells[0] == "`_cdc_kind`"]
     assert set(code_words(cell)) == kinds
+
+
+def test_every_column_of_the_ledger_of_purges_is_described_and_no_other() -> None:
+    definition = macro_text("create_purge_ledger_sql")
+    real = re.findall(r"^ {8}(\w+) (?:string|timestamp|array)\b", definition, re.MULTILINE)
+    described = [word for (names, *_) in rows(PURGE, "The ledger of purges") for word in code_words(names)]
+    assert described == real
+
+
+def test_every_argument_of_a_purge_is_described_with_its_default() -> None:
+    match = re.search(r"macro purge_rows\((.*?)\) %}", macro_text("purge_rows"))
+    assert match is not None
+    arguments = dict(argument.partition("=")[::2] for argument in match[1].split(", "))
+    (table, *_) = tables(prose(PURGE))
+    described = {word: default.strip("`") for names, default, _ in table[1:] for word in code_words(names)}
+    assert described == {name: default.strip('"') for name, default in arguments.items()}
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

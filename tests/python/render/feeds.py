@@ -23,6 +23,8 @@ def feed(**options: Any) -> dict[str, Any]:
         "shape": "envelope",
         "key": ["id"],
         "name": "shop.orders",
+        "source_name": "shop",
+        "entity": "orders",
         "location": "/landing/orders",
         "format": "json",
         "columns": [column("id", "int"), column("note")],

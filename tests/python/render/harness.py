@@ -127,7 +127,6 @@ class Renderer:
         is_partitioned: True for a model with a ``partition_by``.
         full_refresh: the model's ``full_refresh``.
         flag_full_refresh: True for ``--full-refresh``.
-        missing: names of relations that are not in the database.
         project_name: name of the root project.
         post_hooks: SQL of the model's post-hooks.
         variables: the project's ``vars``.
@@ -138,6 +137,7 @@ class Renderer:
         root_macros: macros of the root project, where that is another one, with the macros that they call.
         columns: names of the columns that a relation has in the database, each a string.
         types: other types by relation and column.
+        absent: identifiers of the relations that the database does not have.
         answers: rows of a query, by a text that the query (whitespace folded) contains.
         queries: the queries that ran, whitespace folded.
         messages: what was logged.
@@ -159,7 +159,6 @@ class Renderer:
     is_partitioned: bool = False
     full_refresh: bool | None = None
     flag_full_refresh: bool = False
-    missing: Sequence[str] = ()
     project_name: str = PACKAGE
     post_hooks: Sequence[str] = ("{{ alluvium.record_applied_files() }}", "{{ alluvium.record_applied_batches() }}")
     variables: Mapping[str, Any] = field(default_factory=dict)
@@ -170,6 +169,7 @@ class Renderer:
     root_macros: Mapping[str, Sequence[str]] | None = None
     columns: Sequence[str] = ()
     types: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    absent: Sequence[str] = ("cdc_purge_ledger",)
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
@@ -232,7 +232,7 @@ class Renderer:
             "flags": SimpleNamespace(WHICH=self.which, EMPTY=self.empty),
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
-            "load_relation": lambda of: None if of.identifier in self.missing else of,
+            "load_relation": lambda of: None if of.identifier in self.absent else of,
             "location_clause": lambda: "",
             "log": self._log,
             "model": {

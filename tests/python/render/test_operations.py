@@ -58,7 +58,7 @@ def test_change_logs() -> None:
     assert renderer.refusal("change_logs", "m", "shop", "cars") == (
         'm: source shop: entity is "cars"; allowed: orders, parts.'
     )
-    renderer.missing = ["stg_shop__orders"]
+    renderer.absent = ["cdc_purge_ledger", "stg_shop__orders"]
     assert "allowed: one that has been built; `dbt build --select stg_shop__orders+` builds it" in renderer.refusal(
         "change_logs_of_entity", "m", "shop", "orders"
     )
@@ -181,7 +181,7 @@ DETAIL = [{"numFiles": 3, "sizeInBytes": 9000}]
 
 def test_compact_tables() -> None:
     renderer = operated(**{"describe detail": DETAIL, "optimize": []})
-    renderer.missing = ["cdc_released_lines"]
+    renderer.absent = ["cdc_purge_ledger", "cdc_released_lines"]
     assert len(renderer.does("compact_tables")) == len(renderer.nodes) - 1 + 2
     assert renderer.messages[0].split() == ["table", "files", "bytes"]
     assert "optimize silver.stg_shop__orders" in renderer.does("compact_tables", ["stg_shop__orders"], False)
@@ -235,7 +235,7 @@ def test_ledger_report() -> None:
     assert operated().refusal("require_number_of_rows", "m", "rows", "1") == (
         'm: rows is "1"; allowed: a number from 1 on.'
     )
-    renderer.missing = ["cdc_file_ledger"]
+    renderer.absent = ["cdc_purge_ledger", "cdc_file_ledger"]
     with pytest.raises(CompilationError, match="allowed: one that a build has made"):
         renderer.render("default__ledger_report", logs, 3)
 
@@ -248,7 +248,7 @@ def test_quarantine_report() -> None:
     assert "left join silver.cdc_released_lines as released on released.change_log =" in renderer.sql(
         "rejected_lines_sql", LOG
     )
-    renderer.missing = ["cdc_released_lines", "stg_shop__orders"]
+    renderer.absent = ["cdc_purge_ledger", "cdc_released_lines", "stg_shop__orders"]
     assert "false as is_released from silver.stg_shop__orders as rejected where" in renderer.sql(
         "rejected_lines_sql", LOG
     )
@@ -309,7 +309,7 @@ def test_is_not_released(macros: Renderer) -> None:
         "is_not_released", LOG, "rejected"
     )
     assert "released.line <=> rejected._cdc_line" in macros.sql("is_release_of", LOG, "rejected")
-    macros.missing = ["cdc_released_lines"]
+    macros.absent = ["cdc_purge_ledger", "cdc_released_lines"]
     assert macros.render("is_not_released", LOG, "rejected") == "true"
     assert not macros.render("has_released_lines")
 
@@ -318,7 +318,7 @@ def test_choice_without_a_match_is_refused(macros: Renderer) -> None:
     macros.sql("require_choice_of_lines", "m", ["a"], None, None)
     macros.answers = {"select count(*) as row_count": [{"row_count": 1}]}
     assert len(macros.does("refuse_choice_without_match", LOG, CHOICE, False)) == 4
-    macros.missing = ["cdc_released_lines"]
+    macros.absent = ["cdc_purge_ledger", "cdc_released_lines"]
     with pytest.raises(CompilationError, match="take_back is true; allowed: false: no line has been released yet"):
         macros.render("refuse_choice_without_match", LOG, CHOICE, True)
     macros.answers = {"select count(*) as row_count": [{"row_count": 0}]}
@@ -378,7 +378,7 @@ def test_should_full_refresh(properties: dict[str, str], generation: str | None,
         assert not rebuilt(properties, generation, which=which).render("is_to_be_rebuilt")
     unlike: list[dict[str, Any]] = [
         {"empty": True},
-        {"missing": ["slv_shop__orders_state"]},
+        {"absent": ["cdc_purge_ledger", "slv_shop__orders_state"]},
         {"strategy": "insert_overwrite"},
         {"post_hooks": []},
     ]

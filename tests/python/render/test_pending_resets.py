@@ -90,7 +90,8 @@ def test_whole_images_before_are_warned_of_where_nothing_is_declared(macros: Ren
     undeclared = macros.sql("new_resets_sql", LOG, feed(), BATCHES, [OTHER])
     assert "as has_whole_deletes" in undeclared
     assert_parses(undeclared)
-    assert macros.sql("image_of_delete", feed()) == "if(_cdc_op = 'd', to_json(struct(`note`)), null)"
+    of_delete = "if(_cdc_kind = 'change' and _cdc_op = 'd', to_json(struct(`note`)), null)"
+    assert macros.sql("image_of_delete", feed()) == of_delete
     for options in (feed(replica_identity="default"), feed(connector="mysql")):
         assert "has_whole_deletes" not in macros.sql("new_resets_sql", LOG, options, BATCHES, [])
         assert macros.sql("image_of_delete", options) == "cast(null as string)"
@@ -172,7 +173,7 @@ def test_has_undeclared_identity(macros: Renderer, options: dict[str, str], is_u
 def test_conditions_on_a_row_of_the_log(macros: Renderer) -> None:
     assert macros.render("is_reset", feed(snapshots="partial")) == "_cdc_kind = 'truncate'"
     assert macros.render("is_reset", feed()) == (
-        "(_cdc_kind = 'truncate' or (_cdc_kind = 'change' and _cdc_op = 'r'"
+        "(_cdc_kind = 'truncate' or (_cdc_kind in ('change', 'purged') and _cdc_op = 'r'"
         " and _cdc_snapshot in ('last', 'last_in_data_collection')))"
     )
     assert macros.render("ends_snapshot", ["last"]).endswith("_cdc_snapshot in ('last')")

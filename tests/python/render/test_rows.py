@@ -510,7 +510,7 @@ def test_any_row_of_a_dump_says_where_it_lies(macros: Renderer) -> None:
     made = rows(sequence_by=["changed_at"], full_dumps=DUMPS)
     start = "left(_cdc_position, 20)"
     assert macros.render("is_reset", made) == (
-        "(_cdc_kind = 'truncate' or (_cdc_kind = 'change' and _cdc_snapshot is not null))"
+        "(_cdc_kind = 'truncate' or (_cdc_kind in ('change', 'purged') and _cdc_snapshot is not null))"
     )
     assert macros.render("reset_position", made) == (
         f"if(_cdc_kind <> 'truncate' and _cdc_snapshot is not null, {start}, _cdc_position)"

@@ -251,6 +251,9 @@ def test_added_figures() -> None:
     assert renderer.render("added_figures", before, "OPTIMIZE", {}) == {}
     replaced = renderer.render("added_figures", before, "CREATE OR REPLACE TABLE AS SELECT", metrics)
     assert replaced == {"inserted": 9, "is_whole": True}
+    # A purge.
+    deleted = {"numTargetRowsDeleted": "2", "numSourceRows": "2", "numTargetRowsInserted": "0"}
+    assert renderer.render("added_figures", before, "MERGE", deleted) == {}
 
 
 def test_show_run(macros: Renderer) -> None:

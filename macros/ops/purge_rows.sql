@@ -1,0 +1,618 @@
+{#
+    Takes the rows of some keys out of everything that was made of a table (change logs with their quarantine, states, histories) and sets up a barrier
+    that keeps them from coming back (purge_barrier). Shows first what it would do; `dry_run: false` does it.
+    dbt run-operation purge_rows --args '{source: shop, entity: customers, keys: [{id: 1001}], dry_run: false}'
+    The files of the source are never altered: those that hold the keys are shown. The keys themselves are in one query only, as texts; everything
+    else works with their hashes, so that no commit of a table names them.
+#}
+{% macro purge_rows(source, entity, keys, dry_run=true, later_events="purge", requested_by=none, reason=none, vacuum_hours=none) %}
+    {%- if execute -%}
+        {%- do alluvium.require_one_of("purge_rows", "dry_run", dry_run, [true, false]) -%}
+        {%- do alluvium.require_one_of("purge_rows", "later_events", later_events, ["purge", "keep"]) -%}
+        {%- if vacuum_hours is not none and (vacuum_hours is not integer or vacuum_hours is boolean or vacuum_hours < 0) -%}
+            {% do alluvium.raise_invalid("purge_rows", "vacuum_hours", vacuum_hours, "a number of hours, such as 168") %}
+        {%- endif -%}
+        {%- set feed = alluvium.feed_to_purge(source, entity, later_events) -%}
+        {%- do alluvium.require_keys_to_purge(feed, keys, vacuum_hours) -%}
+        {{ return(adapter.dispatch("purge_rows", "alluvium")(feed, keys, {
+            "dry_run": dry_run, "later_events": later_events, "requested_by": requested_by, "reason": reason, "vacuum_hours": vacuum_hours
+        })) }}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    The barrier first: from then on no build reads a line of these keys, wherever this is killed. Rows of a state go before their events, since the
+    events tell which rows of other keys they were in, too. Run again, every step does what is left of it.
+#}
+{% macro default__purge_rows(feed, keys, request) %}
+    {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
+    {%- set tables = alluvium.tables_of_feed(feed) -%}
+    {%- if hashes -%}
+        {%- if load_relation(feed.relation) is none -%}
+            {% do alluvium.raise_invalid("purge_rows: source " ~ feed.name, "external table", none, "one, as `dbt run-operation stage_external_sources` makes it: the files are searched, too") %}
+        {%- endif -%}
+        {%- set was_killed = alluvium.set_up_barrier(feed, tables, hashes, request) -%}
+        {%- set lines = alluvium.collect_purged_lines(feed, tables) -%}
+        {%- set found = alluvium.count_purged_rows(feed, tables, lines) -%}
+        {%- do alluvium.show_purge(feed, tables, hashes, found, request) -%}
+        {%- do alluvium.show_purged_files(lines) -%}
+        {%- if not request.dry_run -%}
+            {%- do alluvium.purge_tables(feed, tables, lines, found, was_killed) -%}
+            {%- do run_query(alluvium.complete_purge_sql(feed)) -%}
+        {%- endif -%}
+        {%- do run_query("drop table " ~ lines) -%}
+    {%- endif -%}
+    {%- do alluvium.show_what_is_left(feed, tables, request) -%}
+    {%- do alluvium.vacuum_tables_of_feed(tables, request.vacuum_hours) if request.vacuum_hours is not none and not request.dry_run -%}
+{% endmacro %}
+
+
+{# Of a source by its two names. #}
+{% macro feed_to_purge(source, entity, later_events) %}
+    {%- set names = {} -%}
+    {%- for node in graph.sources.values() if node.external and node.external.location -%}
+        {%- do names.update({node.source_name ~ "." ~ node.name: node}) -%}
+    {%- endfor -%}
+    {%- do alluvium.require_one_of("purge_rows", "source and entity", source ~ "." ~ entity, names.keys() | sort) -%}
+    {%- set feed = alluvium.feed_of_source("purge_rows", names[source ~ "." ~ entity]) -%}
+    {%- set subject = "purge_rows: source " ~ feed.name -%}
+    {%- if not feed.key -%}
+        {% do alluvium.raise_invalid(
+            subject, "meta.cdc.key", feed.key,
+            "at least one column: nothing else says which events are of one row. Take the lines out of the files and build the tables anew with `dbt build --full-refresh`"
+        ) %}
+    {%- endif -%}
+    {%- for name in feed.key -%}
+        {%- set type = alluvium.column_of(feed, name).data_type -%}
+        {%- if alluvium.base_type(type) in ["array", "map", "struct"] -%}
+            {% do alluvium.raise_invalid(subject, "data_type of key column " ~ name, type, "a type without elements") %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if later_events == "keep" and alluvium.has_declared_order(feed) -%}
+        {% do alluvium.raise_invalid(subject, "later_events", later_events, "purge, where meta.cdc declares the order: the newest position of the log says nothing of another key") %}
+    {%- endif -%}
+    {{ return(feed) }}
+{% endmacro %}
+
+
+{% macro require_keys_to_purge(feed, keys, vacuum_hours) %}
+    {%- set subject = "purge_rows: source " ~ feed.name -%}
+    {%- if keys is string or keys is mapping or keys is not sequence or (not keys and vacuum_hours is none) -%}
+        {% do alluvium.raise_invalid(subject, "keys", keys, "a list of keys, such as [{" ~ feed.key | join(": ..., ") ~ ": ...}]; an empty one with vacuum_hours alone") %}
+    {%- endif -%}
+    {%- for key in keys -%}
+        {%- if key is not mapping or key.keys() | sort(case_sensitive=true) != feed.key | sort(case_sensitive=true) -%}
+            {% do alluvium.raise_invalid(subject, "a key", key.keys() | list if key is mapping else key, "all columns of the key and no other: " ~ feed.key | join(", ")) %}
+        {%- endif -%}
+        {%- for name, value in key.items() -%}
+            {%- do alluvium.require_value_of_key(subject, alluvium.column_of(feed, name), value) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    YAML makes other values of what is not in quotes: 0123 becomes 83, 1.10 becomes 1.1, a time loses its zone. So a text is wanted where that could
+    have happened. Whether a text is a value of its column is asked in hashes_of_keys.
+#}
+{% macro require_value_of_key(subject, column, value) %}
+    {%- set base = alluvium.base_type(column.data_type) -%}
+    {%- set is_as_written = value is string
+        or (value is none and column.cdc.nullable)
+        or (value is boolean and base == "boolean")
+        or (value is integer and value is not boolean and base in ["tinyint", "smallint", "int", "bigint", "decimal"])
+        or (base == "date" and modules.re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}$", value | string)) -%}
+    {%- if not is_as_written -%}
+        {% do alluvium.raise_invalid(
+            subject, "keys: " ~ column.name, value if value is none else value | string,
+            "a text in quotes that is a value of " ~ column.data_type ~ (", or null" if column.cdc.nullable else "")
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The one query that names the keys. A text that is no value of its column is refused. #}
+{% macro hashes_of_keys(feed, keys) %}
+    {%- set hashes = [] -%}
+    {%- for row in (alluvium.query_rows(alluvium.hashes_of_keys_sql(feed, keys)) if keys else []) -%}
+        {%- for name, text in fromjson(row.misfits).items() -%}
+            {% do alluvium.raise_invalid(
+                "purge_rows: source " ~ feed.name, "keys: " ~ name, text,
+                "a value of " ~ alluvium.column_of(feed, name).data_type ~ ", times as 2024-05-01T12:00:00 (with Z or +02:00 for timestamp), bytes as hexadecimal digits"
+            ) %}
+        {%- endfor -%}
+        {%- do hashes.append(row.key_hash) -%}
+    {%- endfor -%}
+    {{ return(hashes | unique | list) }}
+{% endmacro %}
+
+
+{# Exactly as reconcile reads the texts of a dump. #}
+{% macro hashes_of_keys_sql(feed, keys) -%}
+{%- set key_feed = alluvium.feed_of_columns(feed, []) -%}
+{%- set names = key_feed.columns | map(attribute="name") | list -%}
+{%- set types = {} -%}
+{%- for name in names -%}
+    {%- do types.update({name: "string"}) -%}
+{%- endfor -%}
+{%- set given -%}
+(
+            values
+            {%- for key in keys %}
+            (
+                {%- for name in names -%}
+                {{ alluvium.literal_or_null(key[name] | string | lower if key[name] is boolean else key[name]) }}{{ ", " if not loop.last }}
+                {%- endfor -%}
+            ){{ "," if not loop.last }}
+            {%- endfor %}
+            as given ({{ alluvium.column_list(names) | join(", ") }})
+        )
+{%- endset -%}
+select
+    {{ alluvium.key_hash(feed) }} as key_hash,
+    to_json(misfits) as misfits
+from (
+    {{ alluvium.dump_rows_sql(key_feed, given, types) | indent(4) }}
+) as keys_as_declared
+{%- endmacro %}
+
+
+{#
+    What is made of a feed, as far as it is there: `logs` (change logs, and those of complete transactions), `states`, `histories` as {relation, node},
+    and `others`, the nodes of all else that holds rows of its own.
+#}
+{% macro tables_of_feed(feed) %}
+    {%- set tables = {"logs": [], "states": [], "histories": [], "others": []} -%}
+    {%- for node in alluvium.nodes_behind(feed) -%}
+        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- set role = alluvium.role_of_node(feed, node) -%}
+        {%- if role == "others" -%}
+            {%- do tables.others.append(node) if node.config.materialized in ["incremental", "table", "snapshot"] -%}
+        {%- elif role and load_relation(relation) is not none -%}
+            {%- do tables[role].append({"relation": relation, "node": node}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(tables) }}
+{% endmacro %}
+
+
+{# All models and snapshots that read a source, whatever lies between. #}
+{% macro nodes_behind(feed) %}
+    {%- set ids, nodes = [], [] -%}
+    {%- for node in graph.sources.values() if node.source_name == feed.source_name and node.name == feed.entity -%}
+        {%- do ids.append(node.unique_id) -%}
+    {%- endfor -%}
+    {%- set sizes = [] -%}
+    {%- for step in graph.nodes if ids | length not in sizes -%}
+        {%- do sizes.append(ids | length) -%}
+        {%- for id, node in graph.nodes.items() if id not in ids and node.resource_type in ["model", "snapshot"] -%}
+            {%- if node.depends_on.nodes | select("in", ids) | list -%}
+                {%- do ids.append(id) -%}
+                {%- do nodes.append(node) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(nodes) }}
+{% endmacro %}
+
+
+{# A state may read another table's log for its snapshots, and holds no row of that; the status of transactions holds none of any. #}
+{% macro role_of_node(feed, node) %}
+    {%- set hooks = alluvium.post_hooks_of(node) -%}
+    {%- set role = "logs" if "record_applied_files" in hooks or "record_cut" in hooks
+        else "states" if alluvium.is_state(node)
+        else "histories" if "stored_as_scd_type" in ((node.config.meta or {}).cdc or {})
+        else "others" -%}
+    {%- if role == "others" -%}
+        {{ return(none if "macro.alluvium.transaction_status" in node.depends_on.macros else role) }}
+    {%- endif -%}
+    {{ return(role if alluvium.feed_of_node("purge_rows", node).name == feed.name else none) }}
+{% endmacro %}
+
+
+{#
+    The ledger's entries, and for this session a view of the keys. Whether a purge of them was killed. A dry run has the view alone, of what the
+    entries would be.
+#}
+{% macro set_up_barrier(feed, tables, hashes, request) %}
+    {%- set until_position = alluvium.newest_event(feed, tables.logs) if request.later_events == "keep" else none -%}
+    {%- set was_killed = [] -%}
+    {%- if not request.dry_run -%}
+        {%- set ledger = alluvium.purge_ledger() -%}
+        {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
+        {%- do run_query(alluvium.create_purge_ledger_sql(ledger)) -%}
+        {%- do was_killed.append(alluvium.query_rows(alluvium.unfinished_purges_sql(feed, hashes))[0].key_count > 0) -%}
+        {%- do run_query(alluvium.record_purge_sql(feed, hashes, until_position, request)) -%}
+    {%- endif -%}
+    {%- do run_query(alluvium.create_purged_keys_view_sql(feed, hashes, until_position, request.dry_run)) -%}
+    {#- Whether any key has a bound is not asked: here it costs nothing. -#}
+    {%- do feed.update({"barrier": {"keys": "select key_hash, until_position from alluvium_purged_keys", "is_bounded": true}}) -%}
+    {{ return(true in was_killed) }}
+{% endmacro %}
+
+
+{# What the source says of the newest event of the logs, which all deliveries of it share; none without one. #}
+{% macro newest_event(feed, logs) %}
+    {%- set positions = [] -%}
+    {%- for log in logs -%}
+        {%- do positions.append(alluvium.query_rows("select max(" ~ alluvium.snapshot_start(feed) ~ ") as position from " ~ log.relation)[0].position) -%}
+    {%- endfor -%}
+    {%- set positions = positions | reject("none") | list -%}
+    {%- if not positions -%}
+        {% do alluvium.raise_invalid("purge_rows: source " ~ feed.name, "later_events", "keep", "purge, as long as no log has an event that others could be later than") %}
+    {%- endif -%}
+    {{ return(positions | max) }}
+{% endmacro %}
+
+
+{% macro create_purged_keys_view_sql(feed, hashes, until_position, dry_run) -%}
+    create or replace temporary view alluvium_purged_keys as
+    {%- if dry_run %}
+    select
+        explode({{ alluvium.literal_array(hashes) }}) as key_hash,
+        {{ alluvium.literal_or_null(until_position) }} as until_position
+    {%- else %}
+    select
+        key_hash,
+        until_position
+    from {{ alluvium.purge_ledger() }}
+    where
+        {{ alluvium.is_purge_of(feed) }}
+        and array_contains({{ alluvium.literal_array(hashes) }}, key_hash)
+    {%- endif %}
+{%- endmacro %}
+
+
+{#
+    The lines that name the keys, in a table of its own for as long as this runs: those that a log built anew would count as purged, and of files that
+    are no longer there those that the logs have. It has no value of any row.
+#}
+{% macro collect_purged_lines(feed, tables) %}
+    {%- set lines = api.Relation.create(schema=alluvium.purge_ledger().schema, identifier=feed.relation.identifier ~ "__purged_lines") -%}
+    {%- for relation in [alluvium.file_listing(feed), feed.relation] -%}
+        {%- do run_query("refresh table " ~ relation) -%}
+    {%- endfor -%}
+    {%- do run_query("create schema if not exists " ~ lines.schema) -%}
+    {%- do alluvium.create_empty(lines, ["file_path string", "file_length bigint", "line bigint", "is_listed boolean"]) -%}
+    {%- do run_query("insert into " ~ lines ~ "\n" ~ alluvium.purged_lines_sql(feed, alluvium.bronze_records(feed), alluvium.line_number(feed), "true")) -%}
+    {%- for log in tables.logs -%}
+        {%- do run_query("insert into " ~ lines ~ "\n" ~ alluvium.purged_changes_sql(feed, log.relation)) -%}
+        {%- do run_query("insert into " ~ lines ~ "\n" ~ alluvium.purged_lines_sql(feed, alluvium.rejected_records(log.relation), "record_order", "false")) -%}
+    {%- endfor -%}
+    {{ return(lines) }}
+{% endmacro %}
+
+
+{% macro purged_lines_sql(feed, records, line, is_listed) -%}
+with
+records as (
+    {{ records | indent(4) }}
+),
+
+{{ alluvium.numbered_lines(feed, line) }},
+
+{{ alluvium.lines_at_barrier(feed) }}
+
+select
+    file_path,
+    file_length,
+    line,
+    {{ is_listed }} as is_listed
+from barred
+where is_purged
+{%- endmacro %}
+
+
+{# Row changes that a log has of the keys. #}
+{% macro purged_changes_sql(feed, log) -%}
+select
+    _cdc_file_path as file_path,
+    _cdc_file_length as file_length,
+    _cdc_line as line,
+    false as is_listed
+from {{ log }} as logged
+inner join alluvium_purged_keys as purged
+    on
+        {{ alluvium.key_hash(feed, "logged.") }} = purged.key_hash
+        and coalesce({{ alluvium.snapshot_start(feed, "logged.") }} <= purged.until_position, true)
+where logged._cdc_kind = 'change'
+{%- endmacro %}
+
+
+{# Rejected lines of a log as bronze_records gives lines; what a container said of the types of its fields is gone. #}
+{% macro rejected_records(log) -%}
+select
+    _cdc_raw as value,
+    cast(null as map<string, string>) as semantic_types,
+    cast(null as string) as read_error,
+    _cdc_file_path as file_path,
+    _cdc_file_length as file_length,
+    _cdc_file_modified_at as file_modified_at,
+    cast(0 as bigint) as file_block_start,
+    _cdc_line as record_order
+from {{ log }}
+where
+    _cdc_kind = 'rejected'
+    and _cdc_raw is not null
+{%- endmacro %}
+
+
+{# By table: the rows that it has to lose, and of a log the files that they are from. #}
+{% macro count_purged_rows(feed, tables, lines) %}
+    {%- set found = {} -%}
+    {%- for log in tables.logs -%}
+        {%- do found.update({log.relation.render(): alluvium.query_rows(alluvium.count_purged_lines_sql(log.relation, lines))[0]}) -%}
+    {%- endfor -%}
+    {%- for table in tables.states + tables.histories -%}
+        {%- do found.update({table.relation.render(): alluvium.query_rows(
+            "select count(*) as row_count from " ~ table.relation ~ " as held\nwhere " ~ alluvium.is_row_to_purge(feed, table, lines)
+        )[0]}) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{% macro count_purged_lines_sql(log, lines) -%}
+    select
+        count(*) as row_count,
+        count(distinct _cdc_file_path) as file_count
+    from {{ log }} as logged
+    left semi join {{ lines }} as purged on {{ alluvium.is_line("logged", "purged") }}
+    where _cdc_kind <> 'purged'
+{%- endmacro %}
+
+
+{% macro is_line(logged, line) %}
+    {{ return("{0}._cdc_file_path = {1}.file_path and {0}._cdc_file_length = {1}.file_length and {0}._cdc_line = {1}.line".format(logged, line)) }}
+{% endmacro %}
+
+
+{#
+    Rows of the keys. With a bound those whose newest event lies above it stay in a state until the log is held against it again: so it loses them
+    all, and gets back what the log has. So it loses the row of another key that one of the lines was applied to, an update that changed the key.
+#}
+{% macro is_row_to_purge(feed, table, lines) -%}
+{%- set hash = alluvium.key_hash(feed, "held.") -%}
+{%- set log = alluvium.log_of_table(table.node) -%}
+{{ hash }} in (select key_hash from alluvium_purged_keys)
+    {%- if load_relation(log) is not none %}
+    or {{ hash }} in (
+        select {{ alluvium.key_hash(feed, "logged.") }}
+        from {{ log }} as logged
+        left semi join {{ lines }} as purged on {{ alluvium.is_line("logged", "purged") }}
+        where logged._cdc_kind = 'change'
+    )
+    {%- endif %}
+{%- endmacro %}
+
+
+{# The log that a state or a history reads first. #}
+{% macro log_of_table(node) %}
+    {%- set log = graph.nodes[node.depends_on.nodes | first] -%}
+    {{ return(api.Relation.create(schema=log.schema, identifier=log.alias)) }}
+{% endmacro %}
+
+
+{# Each table that a merge has marked rows in is rewritten without them, since a marked row stays in its file (deletion vectors). #}
+{% macro purge_tables(feed, tables, lines, found, was_killed) %}
+    {%- for table in tables.states + tables.histories -%}
+        {%- for name in ["moves", "moved_values"] if table in tables.states -%}
+            {%- do run_query("drop table if exists " ~ alluvium.beside_table(table.relation, name)) -%}
+        {%- endfor -%}
+        {%- do alluvium.forget_moved_values(feed, table.relation, tables.logs, lines) -%}
+        {%- do run_query(alluvium.delete_purged_rows_sql(feed, table, lines)) if found[table.relation.render()].row_count -%}
+        {%- do run_query("reorg table " ~ table.relation ~ " apply (purge)") -%}
+    {%- endfor -%}
+    {%- for log in tables.logs -%}
+        {%- do run_query(alluvium.empty_purged_lines_sql(feed, log.relation, lines)) if found[log.relation.render()].row_count -%}
+        {%- do run_query("reorg table " ~ log.relation ~ " apply (purge)") -%}
+        {%- do run_query(alluvium.recount_files_sql(feed, log.relation, lines)) if "record_applied_files" in alluvium.post_hooks_of(log.node) -%}
+    {%- endfor -%}
+    {%- if was_killed or found.values() | sum(attribute="row_count") -%}
+        {%- for table in tables.states + tables.histories -%}
+            {%- do run_query(alluvium.set_properties_sql(table.relation, alluvium.properties_after_purge(table.relation))) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Deleted by the hash: Delta writes a condition with literals into the commit. #}
+{% macro delete_purged_rows_sql(feed, table, lines) -%}
+    merge into {{ table.relation }} as target
+    using (
+        select distinct {{ alluvium.key_hash(feed, "held.") }} as key_hash
+        from {{ table.relation }} as held
+        where
+            {{ alluvium.is_row_to_purge(feed, table, lines) | indent(12) }}
+    ) as purged
+    on {{ alluvium.key_hash(feed, "target.") }} = purged.key_hash
+    when matched
+        then delete
+{%- endmacro %}
+
+
+{#
+    A row that moved shows values of the row that it was under a purged key. Where there is such a row, all that have moved forget what they were
+    given: the next build looks it up again, in what is left.
+#}
+{% macro forget_moved_values(feed, state, logs, lines) %}
+    {%- if alluvium.follows_moves(feed) -%}
+        {%- for log in logs -%}
+            {%- if alluvium.query_rows(alluvium.rows_moved_from_purged_sql(feed, state, log.relation, lines)) -%}
+                {%- do run_query(alluvium.forget_moved_values_sql(feed, state)) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro rows_moved_from_purged_sql(feed, state, log, lines) -%}
+{%- set length = alluvium.source_position_length(feed) -%}
+    select 1 as moved
+    from {{ state }} as moved
+    where
+        moved._cdc_moved_columns is not null
+        and left({{ alluvium.created_position() }}, {{ length }}) in (
+            select left(logged._cdc_position, {{ length }})
+            from {{ log }} as logged
+            left semi join {{ lines }} as purged on {{ alluvium.is_line("logged", "purged") }}
+            where logged._cdc_op = 'd'
+        )
+    limit 1
+{%- endmacro %}
+
+
+{% macro forget_moved_values_sql(feed, state) -%}
+{%- set held = alluvium.columns_of_unavailable_values(feed) -%}
+    update {{ state }}
+    set
+        {%- for name in held %}
+        {%- set column = alluvium.quoted_identifier(name) %}
+        {{ column }} = if(array_contains(_cdc_moved_columns, {{ alluvium.string_literal(name) }}), null, {{ column }}),
+        {%- endfor %}
+        _cdc_unresolved_columns = filter(
+            {{ alluvium.literal_array(held) }},
+            name -> array_contains(_cdc_moved_columns, name) or coalesce(array_contains(_cdc_unresolved_columns, name), false)
+        )
+    where _cdc_moved_columns is not null
+{%- endmacro %}
+
+
+{# A line of a purged key as the decoder would write it now. #}
+{% macro empty_purged_lines_sql(feed, log, lines) -%}
+{%- set values = alluvium.values_of_purged_line(feed, adapter.get_columns_in_relation(log) | map(attribute="name") | list) -%}
+    merge into {{ log }} as logged
+    using (
+        select distinct
+            file_path,
+            file_length,
+            line
+        from {{ lines }}
+    ) as purged
+    on {{ alluvium.is_line("logged", "purged") }}
+    when matched and logged._cdc_kind <> 'purged'
+        then update set
+            {%- for name, value in values.items() %}
+            {{ alluvium.quoted_identifier(name) }} = {{ value }}{{ "," if not loop.last }}
+            {%- endfor %}
+{%- endmacro %}
+
+
+{# By column of a log, also one that is declared no longer; what is not here stays. #}
+{% macro values_of_purged_line(feed, names) %}
+    {%- set values = {"_cdc_kind": "'purged'"} -%}
+    {%- set emptied = ["_cdc_unavailable_columns", "_cdc_unknown_columns", "_cdc_reject_reason", "_cdc_reject_detail", "_cdc_raw"] -%}
+    {%- for name in names if name in emptied or not alluvium.is_own_column(name) -%}
+        {%- do values.update({name: "null"}) -%}
+    {%- endfor -%}
+    {%- for name in ["_cdc_position", "_cdc_source_ts"] if feed.sequence_by -%}
+        {%- do values.update({name: "if(logged._cdc_snapshot is null or logged._cdc_position is null, null, logged." ~ name ~ ")" if feed.full_dumps else "null"}) -%}
+    {%- endfor -%}
+    {{ return(values) }}
+{% endmacro %}
+
+
+{#
+    The ledger's counts of the files that had such lines. What their rejected lines were declared as stays as it was: it says which files are to be read
+    again.
+#}
+{% macro recount_files_sql(feed, log, lines) -%}
+{%- set counted = [
+    "change_count", "rejected_count", "control_count", "first_offset", "last_offset", "unwritten_before", "unwritten_after", "missing_inside",
+    "absent_columns", "last_position",
+] -%}
+    merge into {{ alluvium.file_ledger() }} as entry
+    using (
+        {{ alluvium.file_entries_sql(feed, log, "(_cdc_file_path, _cdc_file_length) in (select file_path, file_length from " ~ lines ~ ")") | indent(4) }}
+    ) as counted
+    on
+        entry.{{ alluvium.is_entry_of(log) }}
+        and entry.file_path = counted.file_path
+        and entry.file_length = counted.file_length
+        and entry.batch = counted.batch
+    when matched
+        then update set
+            {%- for name in counted %}
+            {{ name }} = counted.{{ name }},
+            {%- endfor %}
+            {%- for name in ["unknown_columns", "misfit_columns"] %}
+            {%- set kept = "map_filter(entry." ~ name ~ ", (name, declared_as) -> map_contains_key(counted." ~ name ~ ", name))" %}
+            {{ name }} = {{ alluvium.map_or_null(kept) }}{{ "," if not loop.last }}
+            {%- endfor %}
+{%- endmacro %}
+
+
+{#
+    The next build holds the table against its whole log: a line that was rejected may have kept a snapshot from deleting rows, and rows of other keys
+    are to be had from what is left. A mart that merges is refused until it is built anew (changed_keys).
+#}
+{% macro properties_after_purge(table) %}
+    {%- set properties = {"purged": alluvium.run_id()} -%}
+    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key.startswith("alluvium.applied_batch.") -%}
+        {%- do properties.update({row.key[9:]: 0}) -%}
+    {%- endfor -%}
+    {{ return(properties) }}
+{% endmacro %}
+
+
+{# On the terminal, a line for each table. #}
+{% macro show_purge(feed, tables, hashes, found, request) %}
+    {%- do log("purge_rows: " ~ feed.name ~ ", keys: " ~ hashes | length ~ (" (dry run: nothing is changed)" if request.dry_run else ""), info=true) -%}
+    {%- for log_ in tables.logs -%}
+        {%- set counts = found[log_.relation.render()] -%}
+        {%- do log("%-60s %10s lines in %s files" | format(log_.relation.render(), counts.row_count, counts.file_count), info=true) -%}
+    {%- endfor -%}
+    {%- for table in tables.states -%}
+        {%- do log("%-60s %10s rows" | format(table.relation.render(), found[table.relation.render()].row_count), info=true) -%}
+    {%- endfor -%}
+    {%- for table in tables.histories -%}
+        {%- do log("%-60s %10s versions" | format(table.relation.render(), found[table.relation.render()].row_count), info=true) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro show_purged_files(lines) %}
+    {%- set files = alluvium.query_rows(
+        "select file_path, count(distinct line) as line_count from " ~ lines ~ " where is_listed group by file_path order by file_path"
+    ) -%}
+    {%- do log("files of the source that hold these keys, to be deleted or rewritten by you: " ~ files | length, info=true) -%}
+    {%- for file in files -%}
+        {%- do log("  " ~ file.file_path ~ " (" ~ file.line_count ~ " lines)", info=true) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# What purge_rows does not do: the tables behind, the old versions, the lines that nobody can read. #}
+{% macro show_what_is_left(feed, tables, request) %}
+    {%- set logs = tables.logs | map(attribute="relation.identifier") | list -%}
+    {%- do log("next: dbt build --select " ~ logs | join("+ ") ~ "+", info=true) if logs -%}
+    {%- set merged = tables.others | selectattr("config.materialized", "equalto", "incremental") | rejectattr("config.incremental_strategy", "equalto", "insert_overwrite") | list -%}
+    {%- if merged -%}
+        {%- do log("then, since a merge keeps what it once had: dbt build --full-refresh --select " ~ merged | map(attribute="name") | join(" "), info=true) -%}
+    {%- endif -%}
+    {%- for node in tables.others | selectattr("resource_type", "equalto", "snapshot") -%}
+        {%- do log("not purged, since dbt alone writes it: snapshot " ~ node.name, info=true) -%}
+    {%- endfor -%}
+    {%- for log_ in tables.logs -%}
+        {%- do log("rejected lines that name no key, to be looked through by you: select _cdc_file_path, _cdc_line, _cdc_raw from " ~ log_.relation ~ " where _cdc_reject_reason is not null", info=true) -%}
+    {%- endfor -%}
+    {%- do log("older versions of the tables hold the rows until they are vacuumed, a week later: dbt run-operation purge_rows --args "
+        ~ "'{source: " ~ feed.source_name ~ ", entity: " ~ feed.entity ~ ", keys: [], dry_run: false, vacuum_hours: 168}'", info=true) -%}
+{% endmacro %}
+
+
+{# Delta refuses less than its week, within which a reader or a writer may still use an old version. #}
+{% macro vacuum_tables_of_feed(tables, hours) %}
+    {%- set relations = (tables.logs + tables.states + tables.histories) | map(attribute="relation") | list -%}
+    {%- for node in tables.others if node.config.file_format == "delta" -%}
+        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- do relations.append(relation) if load_relation(relation) is not none -%}
+    {%- endfor -%}
+    {%- do run_query("set spark.databricks.delta.retentionDurationCheck.enabled = " ~ ("true" if hours >= 168 else "false")) -%}
+    {%- for relation in relations -%}
+        {%- do run_query("vacuum " ~ relation ~ " retain " ~ hours ~ " hours") -%}
+        {%- do log("vacuumed " ~ relation ~ ", versions of the last " ~ hours ~ " hours kept", info=true) -%}
+    {%- endfor -%}
+    {%- do run_query("set spark.databricks.delta.retentionDurationCheck.enabled = true") -%}
+{% endmacro %}
