@@ -112,7 +112,8 @@ def true_customers() -> tuple[list[str], set[int]]:
     """Columns in their order, and the keys of the living rows."""
     folder = CUSTOMERS / "oracle/04-final"
     tables = json.loads((folder / "tables.json").read_text(encoding="utf-8"))["tables"]
-    lines = gzip.decompress((folder / "customers.jsonl.gz").read_bytes()).decode().splitlines()
+    # Not splitlines: values have line separators of Unicode.
+    lines = gzip.decompress((folder / "customers.jsonl.gz").read_bytes()).decode().removesuffix("\n").split("\n")
     names = [column[0] for column in tables["customers"]["columns"]]
     return names, {int(json.loads(line)["id"]) for line in lines}
 
