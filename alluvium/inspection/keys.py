@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -186,7 +187,7 @@ def _shortest_unique(changes: Sequence[RowChange], candidates: Sequence[str]) ->
 
 
 def _is_named_like_key(name: str) -> bool:
-    lowered = name.lower().strip("_")
+    lowered = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
     return lowered in ("id", "uuid", "sku", "code", "key") or lowered.endswith(("_id", "_no", "_key", "id", "_uuid"))
 
 

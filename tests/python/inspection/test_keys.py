@@ -30,6 +30,11 @@ def test_name_of_a_key_goes_before_its_place() -> None:
     assert (by_name.columns, by_name.question) == (("name",), "is the key name?")
 
 
+def test_name_of_a_key_may_have_blanks() -> None:
+    rows = [change("r", {"Order No": number, "key": f"k{number}"}) for number in range(3)]
+    assert found(rows, "Order No", "key") == ("Order No",)
+
+
 def test_composite_key() -> None:
     rows = [change("r", {"order_no": order, "line": line}) for order in range(2) for line in range(2)]
     assert found(rows, "order_no", "line") == ("order_no", "line")

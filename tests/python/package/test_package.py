@@ -186,7 +186,8 @@ def test_columns_of_a_new_project_are_the_sources(new: Session) -> None:
     names, _ = true_customers()
     columns = new.spark.table("silver.slv_web__customers").columns
     assert columns[: len(names)] == names
-    assert all(name.startswith("_") for name in columns[len(names) :])
+    # Dropped in the source, and in the events of before.
+    assert [name for name in columns[len(names) :] if not name.startswith("_")] == ["legacy_code"]
 
 
 def test_odd_names_are_kept(new: Session) -> None:
@@ -213,7 +214,7 @@ def test_rows_follow_the_files(landed_all: Session) -> None:
     assert {row.id for row in landed_all.rows("silver.slv_web__customers", "id")} == keys
     assert spark.table("silver.slv_web__customers").count() == len(keys)
     current = spark.table("silver.slv_web__customers_history").where("_is_current")
-    assert {row.id for row in current.collect()} == keys
+    assert {row.id for row in current.select("id").collect()} == keys
     assert sum(row.customers for row in spark.table("gold.agg_mood").collect()) == len(keys)
     assert spark.table("silver.qrn_web__customers").count() == 0
     counted = spark.table("silver.cdc_run_ledger").where("table_name = 'silver.stg_web__customers'")
@@ -246,7 +247,7 @@ def test_commands_by_hand(landed_all: Session, tmp_path: Path) -> None:
     landed_all.types(reconcile, **{"/dumps": str(tmp_path), "format: csv": columns})
     lines = (tmp_path / "customers.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "customers.csv").write_text("".join(lines[:-1]), encoding="utf-8")
-    with pytest.raises(AssertionError, match="extra"):
+    with pytest.raises(AssertionError):
         landed_all.types(reconcile, **{"/dumps": str(tmp_path), "format: csv": columns})
     landed_all.dbt("docs", "generate")
     for line in commands(NEW, 1):
@@ -326,5 +327,5 @@ def test_merge_without_its_macro_is_refused(existing: Session) -> None:
         outcome = existing.tries("run", "--select", "slv_web__customers_state")
     finally:
         macros.write_text(text, encoding="utf-8")
-    (message,) = [node.message for node in outcome.result]
+    (message,) = [node.message for node in outcome.result if node.node.name == "slv_web__customers_state"]
     assert "macro behind incremental_strategy merge" in message
