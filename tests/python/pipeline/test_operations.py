@@ -170,7 +170,6 @@ def test_reset_then_a_build_equals_a_full_refresh_wherever_that_is_stopped(proje
     for statement in (
         rf"create or replace table {SILVER}.{log} ",
         rf"alter table {SILVER}.{log} set",
-        rf"alter table {SILVER}.slv_pipe__{feed}_history set",
         rf"create or replace table {SILVER}.slv_pipe__{feed}_state ",
         rf"alter table {SILVER}.slv_pipe__{feed}_state set",
     ):

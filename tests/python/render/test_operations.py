@@ -206,19 +206,26 @@ def test_tables_to_maintain() -> None:
 def test_vacuum_tables() -> None:
     renderer = operated(**{"vacuum": [{"path": "a"}], "set spark.": [], "reset spark.": []})
     dry = renderer.does("vacuum_tables", ["stg_shop__orders"])
-    assert dry == ["vacuum silver.stg_shop__orders retain 168 hours dry run"]
+    listing, check = (
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism",
+        "spark.databricks.delta.retentionDurationCheck.enabled",
+    )
+    vacuum = "vacuum silver.stg_shop__orders retain 168 hours dry run"
+    assert dry == [f"set {listing} = 32", vacuum, f"reset {listing}"]
     assert renderer.messages[1].split() == ["silver.stg_shop__orders", "1"]
     given = {"models": ["stg_shop__orders"], "retention_hours": 0, "allow_short_retention": True, "dry_run": False}
     assert renderer.does("vacuum_tables", **given) == [
-        "set spark.databricks.delta.retentionDurationCheck.enabled = false",
-        "vacuum silver.stg_shop__orders retain 0 hours dry run",
+        f"set {listing} = 32",
+        f"set {check} = false",
         "vacuum silver.stg_shop__orders retain 0 hours",
-        "reset spark.databricks.delta.retentionDurationCheck.enabled",
+        f"reset {listing}",
+        f"reset {check}",
     ]
+    assert renderer.messages[-2:] == ["vacuumed", "silver.stg_shop__orders"]
     for hours in (167, "168", 200.5):
         assert "a number of hours from 168 on" in operated().refusal("vacuum_tables", retention_hours=hours)
     assert "a number of hours." in operated().refusal("vacuum_tables", retention_hours=-1, allow_short_retention=True)
-    assert renderer.does("default__vacuum_tables", [], 168, False, True) == []
+    assert len(renderer.does("default__vacuum_tables", [], 168, False, True)) == 2
 
 
 def test_ledger_report() -> None:
