@@ -609,10 +609,9 @@ where
         {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
         {%- do relations.append(relation) if load_relation(relation) is not none -%}
     {%- endfor -%}
-    {%- do run_query("set spark.databricks.delta.retentionDurationCheck.enabled = " ~ ("true" if hours >= 168 else "false")) -%}
+    {%- set found = [] -%}
     {%- for relation in relations -%}
-        {%- do run_query("vacuum " ~ relation ~ " retain " ~ hours ~ " hours") -%}
-        {%- do log("vacuumed " ~ relation ~ ", versions of the last " ~ hours ~ " hours kept", info=true) -%}
+        {%- do found.append({"relation": relation, "file_format": "delta"}) -%}
     {%- endfor -%}
-    {%- do run_query("set spark.databricks.delta.retentionDurationCheck.enabled = true") -%}
+    {%- do adapter.dispatch("vacuum_tables", "alluvium")(found, hours, hours < 168, false) -%}
 {% endmacro %}

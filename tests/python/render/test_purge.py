@@ -147,6 +147,7 @@ def test_nothing_found_leaves_the_tables_alone() -> None:
 def test_vacuum_alone() -> None:
     queries = purge(purging(), dry_run=False, vacuum_hours=0)
     assert queries == [
+        "set spark.sql.sources.parallelPartitionDiscovery.parallelism = 32",
         "set spark.databricks.delta.retentionDurationCheck.enabled = false",
         *(
             f"vacuum silver.{table} retain 0 hours"
@@ -158,7 +159,8 @@ def test_vacuum_alone() -> None:
                 "fct_sales",
             )
         ),
-        "set spark.databricks.delta.retentionDurationCheck.enabled = true",
+        "reset spark.sql.sources.parallelPartitionDiscovery.parallelism",
+        "reset spark.databricks.delta.retentionDurationCheck.enabled",
     ]
     assert purge(purging(), vacuum_hours=0) == []
 
