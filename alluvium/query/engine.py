@@ -207,7 +207,7 @@ class Engine:
         Raises:
             QueryError: it is no statement.
         """
-        return self._wait(lambda: self._kind(statement))
+        return self.call(lambda: self._kind(statement))
 
     def _kind(self, statement: str) -> Kind:
         parser = self.spark._jsparkSession.sessionState().sqlParser()
@@ -255,16 +255,23 @@ class Engine:
                 self.schema = spark.catalog.currentDatabase()
             return shown
 
-        return self._wait(work)
+        return self.call(work)
 
     def _check(self) -> None:
         if self._cancelled.is_set():
             raise QueryError("Cancelled.")
 
-    def _wait(self, work: Callable[[], T]) -> T:
+    def call(self, work: Callable[[], T]) -> T:
+        """What `work` returns, done in the thread of Spark.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; Spark's jobs are cancelled.
+        """
         self._cancelled.clear()
         running = self._thread.submit(work)
         try:
+            while not running.done():
+                futures.wait([running], timeout=0.2)  # a signal that another thread has got wakes no one who waits
             return running.result()
         except KeyboardInterrupt:
             self._cancelled.set()

@@ -64,6 +64,15 @@ class Names:
                 self._tables[schema] = sorted(row.tableName for row in rows)
         return self._tables[schema]
 
+    def all_tables(self) -> list[tuple[str, str]]:
+        """Schema and name of every table and view.
+
+        Raises:
+            QueryError: Spark cannot list them.
+        """
+        with readable_errors():
+            return [(schema, table) for schema in self.schemas for table in self.tables(schema)]
+
     def columns(self, table: str) -> list[str]:
         """Columns of a table, by its name in a statement; empty where there is none."""
         key = f"{self._engine.schema}: {table}"

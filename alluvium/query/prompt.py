@@ -128,7 +128,7 @@ class Prompt:
         say(f"{time.monotonic() - begun:.1f} s")
 
     def _list_tables(self) -> None:
-        names = [(schema, table) for schema in self._names.schemas for table in self._names.tables(schema)]
+        names = self._engine.call(self._names.all_tables)
         columns = [Column("schema"), Column("table")]
         self._output.write_table(lay_out(columns, [[shown(name) for name in pair] for pair in names]))
 

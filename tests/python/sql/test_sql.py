@@ -133,7 +133,8 @@ CHANGING = [
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[SparkSession]:
-    """A schema with one table, the current one of no test."""
+    """A schema with one table, and that of the profile."""
+    spark.sql("create schema if not exists silver")
     spark.sql(f"create schema if not exists {SCHEMA}")
     spark.sql(f"create or replace table {SCHEMA}.orders (order_no bigint, note string) using delta")
     spark.sql(f"insert into {SCHEMA}.orders values (1, ''), (2, null)")
@@ -305,7 +306,6 @@ def test_names_are_those_of_the_tables(
     for name in ("orders", f"{SCHEMA}.orders", f"spark_catalog.{SCHEMA}.orders"):
         found = engine.run(f"select order_no, note from {name} order by 1", lambda result: list(rows(result)))
         assert found == [(1, ""), (2, None)]
-    tables.sql("create schema if not exists silver")
     run(capsys, monkeypatch, "-e", "select 1")
     assert tables.catalog.currentDatabase() == "silver", "the schema of the profile"
 
