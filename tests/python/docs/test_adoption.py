@@ -59,16 +59,23 @@ def follow(page: Path, spark: SparkSession) -> list[tuple[list[list[str]], list[
 LANGUAGES = ("json", "sh", "sql", "yaml")
 
 
-def answer(column: str, lines: str) -> None:
-    """Put lines below the name of the one column that is called so in the sources."""
+def answer(column: str, line: str) -> None:
+    """Give the one column of that name in the sources a type, in the place of one that it has."""
+    name = f"- name: {column}\n"
     found = [
         (path, source)
         for path in sorted(Path("models/bronze").rglob("*__sources.yml"))
-        if (source := path.read_text(encoding="utf-8")).count(f"- name: {column}\n") == 1
+        if (source := path.read_text(encoding="utf-8")).count(name) == 1
     ]
     ((path, source),) = found
-    indented = "".join(f"            {line}\n" for line in lines.splitlines())
-    path.write_text(source.replace(f"- name: {column}\n", f"- name: {column}\n{indented}"), encoding="utf-8")
+    before, _, after = source.partition(name)
+    own, next_column, rest = after.partition("- name: ")
+    kept = "".join(f"{text}\n" for text in own.splitlines() if not text.strip().startswith("data_type:"))
+    indented = f"            {line.strip()}\n"
+    # What stands before the next column's dash stays with it.
+    path.write_text(
+        f"{before}{name}{indented}{kept.rstrip()}\n{own[len(own.rstrip()) + 1 :]}{next_column}{rest}", encoding="utf-8"
+    )
 
 
 def run(program: str, *arguments: str) -> None:
