@@ -26,7 +26,10 @@ def diagnose(inspection: Inspection, configurations: Sequence[Path] = ()) -> lis
 
     Raises:
         ConfigurationError: one of them is no connector's configuration.
+        AlluviumError: there is nothing to look at.
     """
+    if not inspection.entities and not configurations:
+        inspection.require_changes()
     found = list(findings_of_files(inspection))
     for path in configurations:
         found += findings_of_connector(*read_configuration(path), inspection)

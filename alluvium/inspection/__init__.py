@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from alluvium import AlluviumError
+
 from .entities import Entity, Sampling, describe_entity, list_entities, read_objects
 from .objects import LocationError, open_storage
 
@@ -30,6 +32,17 @@ class Inspection:
     sampling: Sampling
     entities: tuple[Entity, ...]
     others: tuple[str, ...]
+
+    def require_changes(self) -> None:
+        """Raise where there is nothing to work with.
+
+        Raises:
+            AlluviumError: no entity has rows.
+        """
+        if not any(entity.shape for entity in self.entities):
+            raise AlluviumError(
+                f"{self.location} has no change files; give the folder that the sink connector writes to."
+            )
 
 
 def inspect(

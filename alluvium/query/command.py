@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ def texts_to_run(execute: Sequence[str], file: Path | None) -> list[str] | None:
     """The texts with statements: from the options, else from the standard input; None where that is a terminal.
 
     Raises:
-        QueryError: the file cannot be read, or there are statements beside it.
+        QueryError: the file or the standard input cannot be read, or there are statements beside it.
     """
     if file is not None:
         if execute:
@@ -28,7 +29,17 @@ def texts_to_run(execute: Sequence[str], file: Path | None) -> list[str] | None:
             raise QueryError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
     if execute:
         return list(execute)
-    return None if sys.stdin.isatty() else [sys.stdin.read()]
+    return None if sys.stdin.isatty() else [_typed_in()]
+
+
+def _typed_in() -> str:
+    """What is piped in: UTF-8, as a file is, whatever the terminal's locale."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8-sig")
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise QueryError(f"The standard input cannot be read: {error}.") from error
 
 
 def run(texts: Sequence[str] | None, output: Output, target: SessionTarget, *, may_write: bool, is_quiet: bool) -> None:

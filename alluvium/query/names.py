@@ -56,12 +56,12 @@ class Names:
         return sorted(row[0] for row in self._spark.sql("show schemas").collect())
 
     def tables(self, schema: str) -> list[str]:
-        """Tables and views of a schema, empty where there is none."""
+        """Tables and views of a schema, empty where there is none; temporary views are in no schema."""
         if schema not in self._tables:
             self._tables[schema] = []
             if schema in self.schemas:
                 rows = self._spark.sql(f"show tables in {quoted(schema)}").collect()
-                self._tables[schema] = sorted(row.tableName for row in rows)
+                self._tables[schema] = sorted(row.tableName for row in rows if not row.isTemporary)
         return self._tables[schema]
 
     def all_tables(self) -> list[tuple[str, str]]:

@@ -99,15 +99,12 @@ def plan(
         raise AlluviumError(
             f"source {source!r}: a source is named in lower case, with digits and _; say {slug(source)!r}."
         )
+    inspection.require_changes()
     known = [entity.name for entity in inspection.entities if entity.shape]
     for entity in entities:
         if entity not in known:
             raise AlluviumError(f"entity {entity!r} is not in {inspection.location}; there are: {', '.join(known)}.")
     feeds = feeds_of(inspection, entities, _declared(project / _sources_path(source), source))
-    if not feeds:
-        raise AlluviumError(
-            f"{inspection.location} has no change files; give the folder that the sink connector writes to."
-        )
     prefix = "" if name == OWN_NAME else f"{OWN_NAME}."
     writer = _Writer(source, prefix, deletes, inspection.location)
     chosen = [model for model in MODELS if history or model.suffix != "_history"]

@@ -5,13 +5,32 @@
 #}
 {% macro should_full_refresh() %}
     {%- set is_asked = dbt.should_full_refresh() -%}
-    {%- if is_asked or not alluvium.is_to_be_rebuilt() -%}
-        {{ return(is_asked) }}
+    {%- if not is_asked and not alluvium.is_to_be_rebuilt() -%}
+        {{ return(false) }}
     {%- endif -%}
-    {%- if config.get("full_refresh") is not none -%}
+    {%- if not is_asked and config.get("full_refresh") is not none -%}
         {% do alluvium.raise_invalid("model " ~ model.name, "full_refresh", config.get("full_refresh"), "none: " ~ alluvium.reason_to_rebuild(this)) %}
     {%- endif -%}
+    {%- do alluvium.require_replaceable() -%}
     {{ return(true) }}
+{% endmacro %}
+
+
+{#
+    Delta 3.3.2 ends `create or replace table` with an error, after its commit, where a Hive metastore has the table and a column has a comma in its
+    name: UpdateCatalog gives the metastore the columns of a table that it replaces, not those of a new one.
+#}
+{% macro require_replaceable() %}
+    {%- if execute and alluvium.is_run() and config.get("materialized") == "incremental" and load_relation(this) is not none
+        and alluvium.remembered("is_replaceable", this) is none -%}
+        {%- for column in adapter.get_columns_in_relation(this) if "," in column.name -%}
+            {% do alluvium.raise_invalid(
+                "full refresh of model " ~ model.name, "name of a column", column.name,
+                "a name without a comma, or no table yet (`drop table " ~ this ~ "`): a Hive metastore takes such a name in a new table only",
+            ) %}
+        {%- endfor -%}
+        {%- do alluvium.remember("is_replaceable", this, "true") -%}
+    {%- endif -%}
 {% endmacro %}
 
 

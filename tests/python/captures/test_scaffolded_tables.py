@@ -5,7 +5,6 @@ A question that the files leave is answered as a user would: one line of YAML, w
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from alluvium.inspection import inspect
+from alluvium.new_project import create
 from alluvium.scaffolding import plan
 
 from . import oracle
@@ -25,8 +25,6 @@ from .verdict import describe, judge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-REPOSITORY = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.slow
 
@@ -48,18 +46,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
 ) -> dict[str, str]:
-    """One project with a source for each corpus and layout that a selected test asks for; the nodes that failed."""
+    """One new project with a source for each corpus and layout that a selected test asks for; the nodes that failed."""
     from dbt.cli.main import dbtRunner
 
     root = tmp_path_factory.mktemp("scaffolded")
-    for name in ("macros", "tests/generic"):
-        shutil.copytree(REPOSITORY / name, root / name)
-    for name in ("profiles.yml", "models/_docs/cdc_columns.md", "models/_docs/history_columns.md"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(REPOSITORY / name, root / name)
-    settings = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
-    del settings["models"]["alluvium"]["gold"]
-    (root / "dbt_project.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    create(root)
     asked: dict[tuple[Corpus, Layout], None] = {}
     for item in request.session.items:
         if isinstance(item, pytest.Function) and "built" in item.fixturenames:

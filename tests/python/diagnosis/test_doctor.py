@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from alluvium import cli
+from alluvium import AlluviumError, cli
 from alluvium.diagnosis import CODES, ConfigurationError, Finding, diagnose
 from alluvium.inspection import inspect
 
@@ -204,6 +204,13 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *ar
     with pytest.raises(SystemExit) as ended:
         cli.main()
     return int(ended.value.code or 0), capsys.readouterr().out
+
+
+def test_folder_without_change_files_is_not_a_sound_one(root: Path) -> None:
+    (root / "notes.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(AlluviumError, match="has no change files; give the folder that the sink connector writes to"):
+        found(root)
+    assert "deletes-not-sent" not in found(root, GOOD_SOURCE, GOOD_SINK), "configurations can be looked at alone"
 
 
 def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

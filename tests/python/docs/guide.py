@@ -9,8 +9,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[3]
 DOCS = REPOSITORY / "docs"
 GUIDE = DOCS / "guide"
-# Pages that are followed from top to bottom, in this order: the marts are over the accounts of the first.
-FOLLOWED = ("debezium", "jdbc", "outbox", "marts")
+# Pages that are followed from top to bottom, in this order: the marts and the move are over the accounts of the first.
+FOLLOWED = ("debezium", "jdbc", "outbox", "marts", "moving")
 FENCE = re.compile(r"^```(?P<language>\w+)(?P<attributes>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

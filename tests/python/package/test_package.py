@@ -253,6 +253,12 @@ def test_commands_by_hand(landed_all: Session, tmp_path: Path) -> None:
     for line in commands(NEW, 1):
         landed_all.types(line)
     full = sorted(map(tuple, landed_all.spark.table(ODD_TABLE).collect()))
+    refused = landed_all.tries("build", "--full-refresh", "--select", "source:odd+")
+    assert 'name of a column is "a,b;{c}(d)=e"; allowed: a name without a comma, or no table yet' in str(
+        refused.result.results
+    )
+    for table in ("stg_odd__order_items_gr_e", "slv_odd__order_items_gr_e_state"):
+        landed_all.spark.sql(f"drop table silver.{table}")
     landed_all.dbt("build", "--full-refresh", "--select", "source:odd+")
     names = len(ODD) + 1
     again = sorted(map(tuple, landed_all.spark.table(ODD_TABLE).collect()))

@@ -104,7 +104,7 @@ class _Package:
     def __getattr__(self, name: str) -> CallableMacroGenerator:
         if name.startswith("__") or name not in all_macros():
             raise AttributeError(name)
-        return self._renderer.generator(name)
+        return self._renderer.called(name)
 
 
 @dataclass
@@ -174,16 +174,16 @@ class Renderer:
     queries: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    # One for all macros, brought up to date at each call: to make it takes longer than most macros do.
+    # One for all macros, brought up to date when a test renders: to make it takes longer than most macros do.
     _context: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def generator(self, name: str) -> CallableMacroGenerator:
-        """A macro, callable, in this context."""
-        return CallableMacroGenerator(all_macros()[name], self.context())
+    def called(self, name: str) -> CallableMacroGenerator:
+        """A macro, callable, in the context of the macro that calls it."""
+        return CallableMacroGenerator(all_macros()[name], self._context)
 
     def render(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """What a macro returns, or the text it renders to."""
-        return self.generator(name)(*args, **kwargs)
+        return CallableMacroGenerator(all_macros()[name], self.context())(*args, **kwargs)
 
     def sql(self, name: str, /, *args: Any, **kwargs: Any) -> str:
         """The text that a macro gives, whitespace folded."""
@@ -269,9 +269,7 @@ class Renderer:
             return self._seen(f"spark__{name}")
         assert package == PACKAGE, f"{name} is dispatched in {package}"
         return next(
-            self.generator(candidate)
-            for prefix in DISPATCH_PREFIXES
-            if (candidate := f"{prefix}__{name}") in all_macros()
+            self.called(candidate) for prefix in DISPATCH_PREFIXES if (candidate := f"{prefix}__{name}") in all_macros()
         )
 
     def _columns_in_relation(self, of: SparkRelation) -> list[SimpleNamespace]:

@@ -1,4 +1,4 @@
-"""What holds for each macro of the project, whatever it does."""
+"""What holds for every macro of the project, whatever it does."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ def documented() -> dict[str, tuple[Path, dict[str, Any]]]:
 
 
 @cache
+def parsed_macros() -> dict[str, jinja2.nodes.Template]:
+    """Each macro as Jinja reads it."""
+    environment = get_environment(None, capture_macros=False)
+    return {name: environment.parse(macro.macro_sql) for name, macro in all_macros().items()}
+
+
+@cache
 def rendered() -> frozenset[str]:
     """The macros that a test of this folder renders, by the text of the tests."""
     names: set[str] = set()
@@ -43,46 +50,45 @@ def rendered() -> frozenset[str]:
     return frozenset(names)
 
 
-@pytest.mark.parametrize("name", all_macros())
-def test_has_a_render_test(name: str) -> None:
-    assert name in rendered(), f"no test in tests/python/render renders {name}"
+def test_every_macro_has_a_render_test() -> None:
+    assert set(all_macros()) - rendered() == set()
 
 
-@pytest.mark.parametrize("name", all_macros())
-def test_is_documented_in_the_yaml_of_its_folder(name: str) -> None:
-    assert name in documented(), f"{name} has no YAML entry"
-    path, entry = documented()[name]
-    folder = all_macros()[name].path.parent
-    assert path == folder / f"_{folder.name}__macros.yml"
-    assert entry["description"].strip().endswith((".", ")"))
-    macro: Any = Renderer().generator(name).get_macro()
-    arguments = entry.get("arguments", [])
-    assert [argument["name"] for argument in arguments] == list(macro.arguments)
-    for argument in arguments:
-        assert argument["type"], argument
-        assert argument["description"].strip().endswith("."), argument
+def test_every_macro_is_documented_in_the_yaml_of_its_folder() -> None:
+    assert set(documented()) == set(all_macros())
+    for name, (path, entry) in documented().items():
+        folder = all_macros()[name].path.parent
+        assert path == folder / f"_{folder.name}__macros.yml", name
+        assert entry["description"].strip().endswith((".", ")")), name
+        macro = parsed_macros()[name].find(jinja2.nodes.Macro)
+        assert macro is not None, name
+        arguments = entry.get("arguments", [])
+        assert [argument["name"] for argument in arguments] == [argument.name for argument in macro.args], name
+        for argument in arguments:
+            assert argument["type"], (name, argument)
+            assert argument["description"].strip().endswith("."), (name, argument)
 
 
-def test_every_entry_is_of_a_macro() -> None:
-    assert set(documented()) <= set(all_macros())
-
-
-@pytest.mark.parametrize("name", all_macros())
-def test_uses_only_names_that_dbt_gives(name: str) -> None:
+def test_every_macro_uses_only_names_that_dbt_gives() -> None:
     """A misspelt name renders as nothing in Jinja, and takes a condition with it."""
-    parsed = get_environment(None, capture_macros=False).parse(all_macros()[name].macro_sql)
-    given = set(Renderer().context())
-    # A variable that only one branch sets counts as undeclared in Jinja.
-    stored = {node.name for node in parsed.find_all(jinja2.nodes.Name) if node.ctx == "store"}
-    assert jinja2.meta.find_undeclared_variables(parsed) <= given | stored | {"loop"}
+    given = set(Renderer().context()) | {"loop"}
+    unknown = {}
+    for name, parsed in parsed_macros().items():
+        # A variable that only one branch sets counts as undeclared in Jinja.
+        stored = {node.name for node in parsed.find_all(jinja2.nodes.Name) if node.ctx == "store"}
+        unknown[name] = jinja2.meta.find_undeclared_variables(parsed) - given - stored
+    assert {name: names for name, names in unknown.items() if names} == {}
 
 
-@pytest.mark.parametrize("name", all_macros())
-def test_calls_only_macros_that_are_there(name: str) -> None:
-    parsed = get_environment(None, capture_macros=False).parse(all_macros()[name].macro_sql)
-    for node in parsed.find_all(jinja2.nodes.Getattr):
-        if isinstance(node.node, jinja2.nodes.Name) and node.node.name == PACKAGE:
-            assert node.attr in all_macros()
+def test_every_macro_calls_only_macros_that_are_there() -> None:
+    called = {
+        (name, node.attr)
+        for name, parsed in parsed_macros().items()
+        for node in parsed.find_all(jinja2.nodes.Getattr)
+        if isinstance(node.node, jinja2.nodes.Name) and node.node.name == PACKAGE
+    }
+    assert len(called) > len(all_macros())
+    assert {(name, callee) for name, callee in called if callee not in all_macros()} == set()
 
 
 def body_lines(name: str) -> int:
@@ -90,9 +96,8 @@ def body_lines(name: str) -> int:
     return sum(bool(line.strip()) for line in all_macros()[name].body.splitlines())
 
 
-@pytest.mark.parametrize("name", all_macros())
-def test_body_is_short(name: str) -> None:
-    assert body_lines(name) <= LONGEST_BODY
+def test_every_body_is_short() -> None:
+    assert [name for name in all_macros() if body_lines(name) > LONGEST_BODY] == []
 
 
 def test_median_body_is_under_ten_lines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +118,9 @@ def test_file_has_its_macro(path: Path) -> None:
     assert here & {path.stem, *(f"{prefix}__{path.stem}" for prefix in DISPATCH_PREFIXES)}
 
 
-@pytest.mark.parametrize("name", [name for name in all_macros() if name.startswith("default__")])
-def test_dispatched_macro_has_a_public_one(name: str) -> None:
-    public = all_macros()[name.removeprefix("default__")]
-    assert f'adapter.dispatch("{public.name}", "{PACKAGE}")' in public.macro_sql
+def test_every_dispatched_macro_has_a_public_one() -> None:
+    dispatched = [name.removeprefix("default__") for name in all_macros() if name.startswith("default__")]
+    assert dispatched
+    for name in dispatched:
+        public = all_macros()[name]
+        assert f'adapter.dispatch("{name}", "{PACKAGE}")' in public.macro_sql, name

@@ -202,9 +202,18 @@ def test_is_cut_by_reset(macros: Renderer) -> None:
 
 
 @pytest.mark.parametrize("options", [feed(), ODD, MAPS, feed(replica_identity="full"), feed(connector="mysql")])
-@pytest.mark.parametrize("batches", [None, BATCHES])
-@pytest.mark.parametrize("resets", [[], RESETS])
-@pytest.mark.parametrize("tracked", [None, [], ["note"]])
+@pytest.mark.parametrize(
+    ("batches", "resets", "tracked"),
+    # Each two values of different arguments meet.
+    [
+        (None, [], None),
+        (None, RESETS, []),
+        (None, [], ["note"]),
+        (BATCHES, RESETS, None),
+        (BATCHES, [], []),
+        (BATCHES, RESETS, ["note"]),
+    ],
+)
 def test_versions_of_keys(macros: Renderer, options: dict[str, Any], batches: Any, resets: Any, tracked: Any) -> None:
     sql = macros.render("versions_of_keys", LOG, options, tracked, batches, resets, None)
     assert "_cdc_batch > " not in sql

@@ -406,6 +406,18 @@ def test_table_that_must_not_be_built_anew_is_refused() -> None:
     assert not rebuilt({APPLIED: "a"}, "a", full_refresh=False).render("should_full_refresh")
 
 
+def test_table_with_a_comma_in_a_name_is_not_replaced() -> None:
+    renderer = rebuilt({APPLIED: "a"}, "a", flag_full_refresh=True, columns=["id", "a,b"])
+    with pytest.raises(
+        CompilationError, match=r'slv_shop__orders_state: name of a column is "a,b"; .*`drop table silver'
+    ):
+        renderer.render("should_full_refresh")
+    for changes in ({"absent": ["cdc_purge_ledger", "slv_shop__orders_state"]}, {"columns": ["id", "a;b"]}):
+        renderer = rebuilt({APPLIED: "a"}, "a", flag_full_refresh=True, **changes)
+        assert renderer.render("should_full_refresh")
+        assert renderer.render("require_replaceable").strip() == ""
+
+
 def test_log_that_is_replaced_while_its_state_compiles_stops_the_state() -> None:
     renderer = rebuilt({APPLIED: "a", "applied_batch.stg_shop__orders": "5"}, "b")
     renderer.answers["set alluvium.newest_batch."] = [{"value": "6"}]

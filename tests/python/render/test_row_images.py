@@ -193,7 +193,7 @@ def test_is_held(macros: Renderer) -> None:
 )
 def test_merged_held_column(macros: Renderer, name: str, macro: str, arguments: list[Any]) -> None:
     sql = macros.sql("merged_held_column", name, ODD)
-    assert sql == fold(macros.generator(macro)(*arguments))
+    assert sql == fold(macros.render(macro, *arguments))
     assert_expression_parses(sql)
 
 
@@ -337,7 +337,7 @@ def test_values_under_old_keys() -> None:
         ("values_left_in_state_sql", [MOVES]),
         ("values_in_log_sql", named),
     ):
-        assert_parses(renderer.generator(part)(ODD, *arguments, 1))
+        assert_parses(renderer.render(part, ODD, *arguments, 1))
     assert_parses("select * from " + renderer.render("moves_without_values", ODD, *named, 1))
     assert_parses(renderer.render("moved_values_of", "found", ODD, 1))
     chosen = renderer.render("feed_of_columns", ODD, ["it's"])

@@ -1,4 +1,4 @@
-"""Small files as the sinks of the seven source systems lay them out, with the rows that shall come out.
+"""Files as the sinks of the seven source systems lay them out, with the rows that shall come out.
 
 The configurations are those of shared/reference/source-systems.md: converters, transforms, partitioners, names.
 """
@@ -9,6 +9,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import fastavro
@@ -16,6 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 Row = dict[str, Any]
+
+MOMA = Path(__file__).resolve().parents[3] / "samples" / "moma"
 
 
 @dataclass(frozen=True)
@@ -349,16 +352,38 @@ def _texts(**values: Any) -> Row:
     return {name: None if value is None else str(value) for name, value in values.items()}
 
 
-SYSTEMS = tuple(
-    build()
-    for build in (
-        pagila_by_jdbc,
-        pagila_by_query,
-        northwind_by_lenses,
-        northwind_by_confluent,
-        mysql_customer,
-        pagila_sales,
-        pagila_film,
-        storefront,
-    )
+def moma(folder: str, *entities: str) -> System:
+    """The museum's own files, as the sink has written them: two schemas of one topic, one in each folder."""
+    files = {path.name: path.read_bytes() for path in sorted((MOMA / folder).glob("*.avro"))}
+    tables: dict[str, list[Row]] = {}
+    for entity in entities:
+        records: list[Any] = [
+            record
+            for name, content in files.items()
+            if f".{entity}+" in name
+            for record in fastavro.reader(io.BytesIO(content))
+        ]
+        tables[entity] = [
+            {
+                name: None if value is None else str(value)
+                for name, value in record.get("after", record).items()
+                if not name.startswith("__")
+            }
+            for record in records
+        ]
+    key = {entity: [f"{entity.removesuffix('s')}_id"] for entity in entities}
+    return System(f"moma_{folder.partition('-')[0]}", files, tables, key)
+
+
+SYSTEMS = (
+    moma("envelope-avro", "artists"),
+    moma("unwrapped-avro", "artists", "artworks"),
+    pagila_by_jdbc(),
+    pagila_by_query(),
+    northwind_by_lenses(),
+    northwind_by_confluent(),
+    mysql_customer(),
+    pagila_sales(),
+    pagila_film(),
+    storefront(),
 )

@@ -5,7 +5,6 @@ A slow suite.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from alluvium.inspection import inspect
+from alluvium.new_project import create
 from alluvium.scaffolding import plan
 
 from .files import SYSTEMS, System
@@ -20,25 +20,16 @@ from .files import SYSTEMS, System
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-REPOSITORY = Path(__file__).parents[3]
-
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def questions(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> dict[tuple[str, str], tuple[str, ...]]:
-    """One project with all systems, built; what was asked, by system and entity."""
+    """One new project with all systems, built; what was asked, by system and entity."""
     from dbt.cli.main import dbtRunner
 
     root = tmp_path_factory.mktemp("systems")
-    for name in ("macros", "tests/generic"):
-        shutil.copytree(REPOSITORY / name, root / name)
-    for name in ("profiles.yml", "models/_docs/cdc_columns.md", "models/_docs/history_columns.md"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(REPOSITORY / name, root / name)
-    settings = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
-    del settings["models"]["alluvium"]["gold"]
-    (root / "dbt_project.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    create(root)
     asked: dict[tuple[str, str], tuple[str, ...]] = {}
     for system in SYSTEMS:
         landing = root / "landing" / system.name
