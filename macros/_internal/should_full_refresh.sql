@@ -17,7 +17,7 @@
 
 
 {#
-    Delta 3.3.2 ends `create or replace table` with an error, after its commit, where a Hive metastore has the table and a column has a comma in its
+    Delta 3.3.3 ends `create or replace table` with an error, after its commit, where a Hive metastore has the table and a column has a comma in its
     name: UpdateCatalog gives the metastore the columns of a table that it replaces, not those of a new one.
 #}
 {% macro require_replaceable() %}
