@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.order import has_position
+from alluvium.wording import counted
 
 from .findings import Finding
 
@@ -27,7 +28,7 @@ def findings_of_files(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(
             "other-files",
             inspection.location,
-            f"{len(inspection.others)} files that are no change files: {shown}",
+            f"{counted(len(inspection.others), 'file')} of another kind: {shown}",
             "Say `pathGlobFilter` in the source's `options` where they share a folder with change files.",
             is_loss=False,
         )
@@ -150,7 +151,7 @@ def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
             yield Finding(
                 "offsets-missing",
                 where,
-                f"partition {partition}: {offsets.overlaps} offsets are in two files",
+                f"partition {partition}: {counted(offsets.overlaps, 'offset')} in two files",
                 "Each event counts once, so the tables are right. Find out which copy is from where.",
                 is_loss=False,
             )
@@ -162,7 +163,7 @@ def _errors(entity: Entity, where: str) -> Iterator[Finding]:
         yield Finding(
             "lines-broken",
             where,
-            f"{len(entity.errors)} lines cannot be read; the first: {path}, line {line}: {error}",
+            f"{counted(len(entity.errors), 'broken line')}; the first: {path}, line {line}: {error}",
             "They go to quarantine. Land a torn file anew, whole, under the same name.",
         )
 

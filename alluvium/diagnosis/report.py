@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
+from alluvium.wording import counted
+
 from .findings import CODES, Finding
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
             console.print(_indented(Text(remedy, style="green")))
         console.print(_indented(Text(f"docs/doctor/{code}.md", style="dim")))
     losses = sum(finding.is_loss for finding in findings)
-    console.print(f"{len(findings)} findings, {losses} of them losses." if findings else "Nothing found.")
+    console.print(
+        f"{counted(len(findings), 'finding')}, {counted(losses, 'loss', 'losses')}." if findings else "Nothing found."
+    )
 
 
 def _indented(text: RenderableType) -> Padding:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from alluvium.wording import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -32,6 +34,6 @@ def print_scaffold(console: Console, scaffold: Scaffold, *, is_dry: bool) -> Non
     written = sum(change.kind in ("new", "added", "replaced") for change in scaffold.changes)
     kept = sum(change.kind == "kept" for change in scaffold.changes)
     console.print(
-        f"{written} files {'to write' if is_dry else 'written'}"
+        f"{counted(written, 'file')} {'to write' if is_dry else 'written'}"
         f"{f', {kept} edited by hand and left (--force replaces them)' if kept else ''}."
     )

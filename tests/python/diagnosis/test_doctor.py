@@ -220,6 +220,6 @@ def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
     code, output = run(capsys, monkeypatch, str(root))
     assert code == 3
     assert "loss  Truncates are not in the files [truncates-not-sent]" in output
-    assert "1 findings, 1 of them losses." in output
+    assert "1 finding, 1 loss." in output
     code, output = run(capsys, monkeypatch, str(root), "--json")
     assert (code, json.loads(output)[0]["code"]) == (3, "truncates-not-sent")
