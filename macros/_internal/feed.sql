@@ -160,12 +160,56 @@
                 subject, "semantic_type of column " ~ column.name ~ " (" ~ data_type ~ ")", cdc.semantic_type, alluvium.semantic_types_for(data_type)
             ) %}
         {%- endif -%}
+        {%- if "default" in cdc -%}
+            {% do alluvium.require_default(subject ~ ", column " ~ column.name, data_type, cdc.default) %}
+        {%- endif -%}
         {%- do columns.append({"name": column.name, "data_type": data_type, "cdc": cdc}) -%}
     {%- endfor -%}
     {%- if not columns -%}
         {% do alluvium.raise_invalid(subject, "columns", none, "the table's columns with their data_type") %}
     {%- endif -%}
     {{ return(columns) }}
+{% endmacro %}
+
+
+{#
+    A default is cast from its text, and a cast that fails is NULL, or rounds, without a word: a decimal in base64 and a date as a number of
+    days are what a schema says, not what this option takes. A time without a zone would be shifted by the session's.
+#}
+{% macro require_default(subject, data_type, default) %}
+    {%- set rule = alluvium.default_rule(data_type) -%}
+    {%- set is_quoted = default is string or data_type != "string" or default is integer and default is not boolean -%}
+    {%- if default is none or not is_quoted or not modules.re.fullmatch(rule.pattern, default | string, modules.re.DOTALL) -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.default", default, rule.said) %}
+    {%- endif -%}
+    {%- if "bits" in rule and not -2 ** (rule.bits - 1) <= default | int < 2 ** (rule.bits - 1) -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.default", default, "a number that " ~ data_type ~ " holds") %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# What a default of a type may be: a regular expression and words; nothing matches for a type that text is not cast to. #}
+{% macro default_rule(data_type) %}
+    {%- set day = "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])" -%}
+    {%- set time = day ~ "[ T]([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?" -%}
+    {%- set bits = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64} -%}
+    {%- if data_type in bits -%}
+        {{ return({"pattern": "[+-]?\\d+", "said": "a whole number", "bits": bits[data_type]}) }}
+    {%- elif data_type.startswith("decimal") -%}
+        {%- set precision, scale = modules.re.findall("\\d+", data_type) | map("int") -%}
+        {%- set whole = "[+-]?0*\\d{0," ~ (precision - scale) ~ "}" -%}
+        {{ return({"pattern": "(?=.*\\d)" ~ whole ~ "(\\.\\d{0," ~ scale ~ "})?", "said": "a number that " ~ data_type ~ " holds"}) }}
+    {%- endif -%}
+    {%- set rules = {
+        "string": [".*", "a text, quoted"],
+        "boolean": ["(?i)true|false", "true or false"],
+        "float": ["[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?", "a number"],
+        "date": [day, "a day such as 2024-05-31"],
+        "timestamp": [time ~ "(Z|[+-]\\d{2}:\\d{2})", "a time with its zone such as '2024-05-31 08:00:00Z', quoted"],
+        "timestamp_ntz": [time, "a time without a zone such as '2024-05-31 08:00:00', quoted"],
+    } -%}
+    {%- set pattern, said = rules.get("float" if data_type == "double" else data_type, ["(?!)", "none, for a column of type " ~ data_type]) -%}
+    {{ return({"pattern": pattern, "said": said}) }}
 {% endmacro %}
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 from typing import Any
 
 import pytest
@@ -169,6 +170,54 @@ def test_normal_type(macros: Renderer, declared: str, normal: str) -> None:
 @pytest.mark.parametrize("declared", ["varchar(10)", "time", "array<interval>", "decimal(10,2) unsigned"])
 def test_a_type_that_nothing_is_decoded_to_is_refused(macros: Renderer, declared: str) -> None:
     assert macros.refusal("normal_type", "m", declared).startswith(f'm: data_type is "{declared}"; allowed: string, ')
+
+
+@pytest.mark.parametrize(
+    ("data_type", "defaults"),
+    [
+        ("string", ["", "it's", "two\nlines", 5]),
+        ("boolean", [True, "false"]),
+        ("tinyint", [-128, 127]),
+        ("bigint", [0, "-9223372036854775808"]),
+        ("decimal(10,2)", [0, 1.5, "-12345678.90", "00000000001"]),
+        ("decimal(2,2)", [".25", 0.25]),
+        ("double", [1, 1.5, "-1e-3"]),
+        ("date", [date(2024, 2, 29), "2024-02-29"]),
+        ("timestamp", ["2024-05-31 08:00:00Z", "2024-05-31T08:00:00.123456+02:00"]),
+        ("timestamp_ntz", ["2024-05-31 08:00:00", "2024-05-31T08:00:00.5"]),
+    ],
+)
+def test_require_default(macros: Renderer, data_type: str, defaults: list[Any]) -> None:
+    for default in defaults:
+        macros.render("require_default", "m", data_type, default)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "defaults", "said"),
+    [
+        ("string", [None, True, 1.10], "a text, quoted"),
+        ("boolean", ["yes", 1], "true or false"),
+        ("int", ["AQ==", "1.5", ""], "a whole number"),
+        ("tinyint", [128], "a number that tinyint holds"),
+        ("bigint", [2**63], "a number that bigint holds"),
+        ("decimal(10,2)", ["AJY=", "1.234", "123456789", "", "."], "a number that decimal(10,2) holds"),
+        ("double", ["AAA", "1,5"], "a number"),
+        ("date", [19844, "2024-13-01"], "a day such as 2024-05-31"),
+        ("timestamp", [1714564800000000, "2024-05-31 08:00:00"], "a time with its zone"),
+        ("timestamp_ntz", ["CURRENT_TIMESTAMP", "2024-05-31 08:00:00Z"], "a time without a zone"),
+        ("binary", ["AQI="], "none, for a column of type binary"),
+        ("array<int>", ["[]"], "none, for a column of type array<int>"),
+    ],
+)
+def test_a_default_that_spark_would_not_cast_is_refused(
+    macros: Renderer, data_type: str, defaults: list[Any], said: str
+) -> None:
+    assert macros.render("default_rule", data_type)["pattern"]
+    for default in defaults:
+        declared = source(columns={"a": {"name": "a", "data_type": data_type, "meta": {"cdc": {"default": default}}}})
+        message = macros.refusal("feed_columns", "m", declared)
+        assert message.startswith("m, column a: meta.cdc.default is "), message
+        assert f"allowed: {said}" in message
 
 
 @pytest.mark.parametrize("name", ["_cdc_position", "_is_deleted"])
