@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .connectors import ConfigurationError, findings_of_connector, read_configuration
+from .configurations import ConfigurationError, read_configurations
+from .connectors import findings_of_connector
 from .files import findings_of_files
 from .findings import CODES, Finding
 
@@ -22,7 +23,7 @@ def diagnose(inspection: Inspection, configurations: Sequence[Path] = ()) -> lis
 
     Args:
         inspection: of the files.
-        configurations: JSON files of source and sink connectors.
+        configurations: files of source and sink connectors, as ``read_configurations`` takes them.
 
     Raises:
         ConfigurationError: one of them is no connector's configuration.
@@ -32,7 +33,8 @@ def diagnose(inspection: Inspection, configurations: Sequence[Path] = ()) -> lis
         inspection.require_changes()
     found = list(findings_of_files(inspection))
     for path in configurations:
-        found += findings_of_connector(*read_configuration(path), inspection)
+        for configuration in read_configurations(path):
+            found += findings_of_connector(configuration, inspection)
     order = list(CODES)
     return sorted(
         found, key=lambda finding: (not finding.is_loss, order.index(finding.code), finding.remedy, finding.evidence)

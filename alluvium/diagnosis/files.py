@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.order import has_position
@@ -30,6 +31,20 @@ def findings_of_files(inspection: Inspection) -> Iterator[Finding]:
             inspection.location,
             f"{counted(len(inspection.others), 'file')} of another kind: {shown}",
             "Say `pathGlobFilter` in the source's `options` where they share a folder with change files.",
+            is_loss=False,
+        )
+    yield from _unread(inspection)
+
+
+def _unread(inspection: Inspection) -> Iterator[Finding]:
+    partly = [entity for entity in inspection.entities if entity.objects_read < entity.objects]
+    if partly:
+        read, objects = (sum(getattr(entity, name) for entity in partly) for name in ("objects_read", "objects"))
+        yield Finding(
+            "objects-unread",
+            inspection.location,
+            f"{read:,} of {counted(objects, 'object')} were read of {', '.join(entity.name for entity in partly)}",
+            "Let `--objects` and `--megabytes` take in more of them, where something is looked for.",
             is_loss=False,
         )
 
@@ -168,6 +183,36 @@ def _errors(entity: Entity, where: str) -> Iterator[Finding]:
         )
 
 
+def _shapes(entity: Entity, where: str) -> Iterator[Finding]:
+    changes = sum(entity.ops.values())
+    rows = entity.lines - changes - sum(entity.controls.values())
+    is_mixed = {
+        "row": changes > 0,
+        "flattened": rows > 0 or bool(entity.versions and "version" not in entity.added_fields),
+        "envelope": rows > 0 or bool(entity.added_fields),
+    }
+    if entity.shape and is_mixed[entity.shape]:
+        yield Finding(
+            "records-mixed",
+            where,
+            f"most records are of shape {entity.shape}, others are not",
+            "Land what is before and after the change of the connector in folders of their own, one table of the "
+            "source each.",
+        )
+
+
+def _names(entity: Entity, where: str) -> Iterator[Finding]:
+    lowered = Counter(column.name.lower() for column in entity.columns)
+    alike = [column.name for column in entity.columns if lowered[column.name.lower()] > 1]
+    if alike:
+        yield Finding(
+            "names-alike",
+            where,
+            ", ".join(alike),
+            "Leave one out (`except_column_list`), or rename it in the connector (ReplaceField).",
+        )
+
+
 def _key(entity: Entity, where: str) -> Iterator[Finding]:
     if entity.shape and entity.key.question:
         yield Finding(
@@ -189,5 +234,7 @@ _RULES = (
     _folders,
     _offsets,
     _errors,
+    _shapes,
+    _names,
     _key,
 )

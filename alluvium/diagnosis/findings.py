@@ -7,6 +7,7 @@ from dataclasses import dataclass
 CODES = {
     "deletes-not-sent": "Deletes are not in the files",
     "truncates-not-sent": "Truncates are not in the files",
+    "changes-not-sent": "Inserts or updates are not in the files",
     "values-not-sent": "Updates leave out long values",
     "order-by-clock": "Only a clock orders the changes",
     "nulls-as-defaults": "NULL arrives as the column's default",
@@ -20,7 +21,11 @@ CODES = {
     "offsets-missing": "Offsets that no file has",
     "lines-broken": "Lines or files that cannot be read",
     "key-unknown": "The table's key is not visible",
+    "records-mixed": "Records of several shapes lie in one topic",
+    "names-alike": "Names of columns differ in case alone",
     "other-files": "Other files lie among the change files",
+    "objects-unread": "Some of the files were not read",
+    "configuration-unread": "Parts of a configuration are not looked at",
 }
 """Each code with the heading of its page, docs/doctor/<code>.md."""
 

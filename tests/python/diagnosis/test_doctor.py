@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 from alluvium import AlluviumError, cli
 from alluvium.diagnosis import CODES, ConfigurationError, Finding, diagnose
-from alluvium.inspection import inspect
+from alluvium.diagnosis.configurations import read_configurations
+from alluvium.inspection import Sampling, inspect
 
 PAGES = Path(__file__).parents[3] / "docs" / "doctor"
 TOPIC = "shop.public.orders"
@@ -23,12 +25,16 @@ GOOD_SOURCE = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
     "skipped.operations": "none",
     "value.converter.replace.null.with.default": "false",
+}
+FLATTENING = {
     "transforms": "route, unwrap",
     "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
     "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
     "transforms.unwrap.delete.tombstone.handling.mode": "rewrite",
     "transforms.unwrap.add.fields": "op,source.lsn,source.sequence",
+    "transforms.unwrap.replace.null.with.default": "false",
 }
+FLAT_SOURCE = {**GOOD_SOURCE, **FLATTENING}
 GOOD_SINK = {
     "connector.class": "io.confluent.connect.s3.S3SinkConnector",
     "behavior.on.null.values": "ignore",
@@ -42,6 +48,14 @@ GOOD_QUERY = {
     "mode": "timestamp+incrementing",
     "timestamp.delay.interval.ms": "60000",
 }
+CAST = {"transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value", "transforms.cast.spec": "a:float64"}
+MONGODB = {
+    "connector.class": "io.debezium.connector.mongodb.MongoDbConnector",
+    "transforms.unwrap.type": "io.debezium.connector.mongodb.transforms.ExtractNewDocumentState",
+    "transforms.unwrap.add.fields": "op,source.ts_ms,source.ord",
+}
+GCS = "io.confluent.connect.gcs.GcsSinkConnector"
+LENSES = {"connector.class": "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector"}
 
 
 def landed(root: Path, *records: Any, offset: int = 0, folder: str = "partition=0") -> Path:
@@ -52,7 +66,7 @@ def landed(root: Path, *records: Any, offset: int = 0, folder: str = "partition=
     return root
 
 
-def found(root: Path, *configurations: dict[str, str]) -> dict[str, Finding]:
+def found(root: Path, *configurations: Mapping[str, Any]) -> dict[str, Finding]:
     """The findings by code; of one code the first."""
     paths = []
     for number, config in enumerate(configurations):
@@ -76,19 +90,42 @@ def test_good_set_up_has_no_finding(root: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "base", "changed"),
     [
-        ("deletes-not-sent", GOOD_SOURCE, {"transforms.unwrap.delete.tombstone.handling.mode": "tombstone"}),
-        ("deletes-not-sent", GOOD_SOURCE, {"transforms.unwrap.delete.tombstone.handling.mode": None}),
+        ("deletes-not-sent", FLAT_SOURCE, {"transforms.unwrap.delete.tombstone.handling.mode": "tombstone"}),
+        ("deletes-not-sent", FLAT_SOURCE, {"transforms.unwrap.delete.tombstone.handling.mode": None}),
+        ("deletes-not-sent", GOOD_SOURCE, {"skipped.operations": "d"}),
+        ("changes-not-sent", GOOD_SOURCE, {"skipped.operations": "u"}),
         ("truncates-not-sent", GOOD_SOURCE, {"skipped.operations": None}),
-        ("truncates-not-sent", GOOD_SOURCE, {"skipped.operations": "c,t"}),
-        ("order-by-clock", GOOD_SOURCE, {"transforms.unwrap.add.fields": "op,source.ts_ms"}),
+        ("truncates-not-sent", GOOD_SOURCE, {"skipped.operations": " t"}),
+        ("order-by-clock", FLAT_SOURCE, {"transforms.unwrap.add.fields": "op,source.ts_ms"}),
+        ("order-by-clock", FLAT_SOURCE, {"connector.class": "io.debezium.connector.mysql.MySqlConnector"}),
+        ("order-by-clock", FLAT_SOURCE, {"transforms.unwrap.add.fields.prefix": "cdc_"}),
+        ("order-by-clock", {**FLAT_SOURCE, **MONGODB}, {"transforms.unwrap.add.fields": "ts_ms,source.ord"}),
         ("nulls-as-defaults", GOOD_SOURCE, {"value.converter.replace.null.with.default": "true"}),
+        ("nulls-as-defaults", GOOD_SOURCE, {"value.converter": "io.confluent.connect.avro.AvroConverter"}),
+        ("nulls-as-defaults", FLAT_SOURCE, {"transforms.unwrap.replace.null.with.default": None}),
         ("decimals-as-double", GOOD_SOURCE, {"decimal.handling.mode": "double"}),
+        ("decimals-as-double", GOOD_SOURCE, {"decimal.handling.mode": "DOUBLE"}),
+        ("decimals-as-double", FLAT_SOURCE, {**CAST, "transforms": "unwrap,cast"}),
+        ("decimals-as-double", GOOD_QUERY, {**CAST, "transforms": "cast"}),
+        ("decimals-as-double", GOOD_QUERY, {"numeric.mapping": "best_fit"}),
         ("times-in-milliseconds", GOOD_SOURCE, {"time.precision.mode": "connect"}),
+        ("times-in-milliseconds", GOOD_SOURCE, {"time.precision.mode": "Connect"}),
         ("tombstones-stop-sink", GOOD_SINK, {"behavior.on.null.values": None}),
+        ("tombstones-stop-sink", GOOD_SINK, {"behavior.on.null.values": "FAIL", "connector.class": GCS}),
         ("schemas-not-checked", GOOD_SINK, {"schema.compatibility": "NONE", "flush.size": "100"}),
         ("rotation-by-wall-clock", GOOD_SINK, {"rotate.schedule.interval.ms": "60000"}),
         ("folders-by-mutable-column", GOOD_SINK, {"partition.field.name": "note"}),
         ("query-without-delay", GOOD_QUERY, {"timestamp.delay.interval.ms": None}),
+        ("changes-not-sent", GOOD_QUERY, {"mode": "incrementing"}),
+        ("configuration-unread", GOOD_SINK, {"flush.size": "${env:FLUSH}"}),
+        ("configuration-unread", GOOD_SINK, {"flush.size": "1e4"}),
+        ("configuration-unread", GOOD_QUERY, {"timestamp.delay.interval.ms": "5s"}),
+        ("configuration-unread", GOOD_SOURCE, {"skipped.operations": "T"}),
+        (
+            "configuration-unread",
+            GOOD_SOURCE,
+            {"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector"},
+        ),
     ],
 )
 def test_configuration(root: Path, code: str, base: dict[str, str], changed: dict[str, str | None]) -> None:
@@ -99,10 +136,83 @@ def test_configuration(root: Path, code: str, base: dict[str, str], changed: dic
     assert after[code].where == "connector0"
 
 
+@pytest.mark.parametrize(
+    ("config", "codes"),
+    [
+        ({**FLAT_SOURCE, "transforms.unwrap.delete.tombstone.handling.mode": "REWRITE"}, {"truncates-not-sent"}),
+        ({**FLAT_SOURCE, **CAST, "transforms": "cast,unwrap"}, {"truncates-not-sent"}),
+        ({**FLAT_SOURCE, "skipped.operations": "t"}, {"truncates-not-sent"}),
+        ({**GOOD_SINK, **FLATTENING}, {"truncates-not-sent"}),
+        (
+            {**GOOD_SINK, "transforms": ["unwrap"], "transforms.unwrap.type": FLATTENING["transforms.unwrap.type"]},
+            {"deletes-not-sent", "truncates-not-sent", "order-by-clock"},
+        ),
+        ({**GOOD_SINK, "flush.size": None, "behavior.on.null.values": "IGNORE"}, set()),
+        ({"connector.class": "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector"}, set()),
+        ({"connector.class": "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector"}, set()),
+        ({"connector.class": MONGODB["connector.class"]}, set()),
+        ({**FLAT_SOURCE, **MONGODB}, set()),
+        ({"connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector"}, {"configuration-unread"}),
+        ({**GOOD_SOURCE, "connector.class": "Postgres", "skipped.operations": "t"}, {"truncates-not-sent"}),
+        (
+            {
+                **GOOD_SOURCE,
+                "connector.class": "io.debezium.connector.sqlserver.SqlServerConnector",
+                "skipped.operations": "t",
+            },
+            set(),
+        ),
+        ({"connector.class": "io.confluent.connect.jdbc.JdbcSourceConnector"}, {"deletes-not-sent"}),
+        ({**GOOD_SINK, "schema.compatibility": "none", "flush.size": "${env:FLUSH}"}, {"configuration-unread"}),
+    ],
+)
+def test_all_that_is_true_of_a_configuration(root: Path, config: dict[str, Any], codes: set[str]) -> None:
+    landed(root, ENVELOPE)
+    assert found(root, config).keys() == codes
+
+
+def test_tombstones_stop_other_sinks_by_what_they_are_told(root: Path) -> None:
+    landed(root, ENVELOPE)
+    silent = {key: value for key, value in GOOD_SINK.items() if key != "behavior.on.null.values"}
+    assert not found(root, {**silent, "connector.class": GCS})["tombstones-stop-sink"].is_loss
+
+
+KCQL = "INSERT INTO bucket:events SELECT * FROM shop.public.orders PARTITIONBY {} STOREAS `json` WITH_FLUSH_COUNT = 50"
+
+
+@pytest.mark.parametrize(
+    ("config", "columns"),
+    [
+        ({**GOOD_SINK, "topics": TOPIC, "partition.field.name": "customer_id"}, "FieldPartitioner on customer_id"),
+        ({**GOOD_SINK, "topics.regex": "shop\\..*orders", "partition.field.name": "customer_id"}, "on customer_id"),
+        ({**GOOD_SINK, "topics": "shop.public.customers", "partition.field.name": "customer_id"}, None),
+        ({**GOOD_SINK, "topics": TOPIC}, None),
+        ({**LENSES, "connect.s3.kcql": KCQL.format("customer_id, order_id")}, "PARTITIONBY on customer_id,"),
+        ({**LENSES, "connect.s3.kcql": KCQL.format("_key.id,_value.order_id")}, None),
+    ],
+)
+def test_key_is_the_one_of_the_topic_that_the_sink_reads(
+    root: Path, config: dict[str, str], columns: str | None
+) -> None:
+    orders = {"order_id": 1, "customer_id": 5}
+    landed(root, {**ENVELOPE, "after": orders}, {**ENVELOPE, "op": "u", "after": {**orders, "customer_id": 6}})
+    folder = root / "shop.public.customers"
+    folder.mkdir()
+    customer = {
+        **ENVELOPE,
+        "after": {"customer_id": 5},
+        "source": {"connector": "postgresql", "table": "customers", "lsn": 1},
+    }
+    (folder / "shop.public.customers+0+0.json").write_text(json.dumps(customer), encoding="utf-8")
+    finding = found(root, config).get("folders-by-mutable-column")
+    assert bool(finding) == bool(columns)
+    assert not finding or (columns or "") in finding.evidence
+
+
 def test_old_name_of_the_delete_mode(root: Path) -> None:
     landed(root, ENVELOPE)
-    config = {key: value for key, value in GOOD_SOURCE.items() if "tombstone" not in key}
-    assert found(root, {**config, "transforms.unwrap.delete.handling.mode": "rewrite"}) == {}
+    config = {key: value for key, value in FLAT_SOURCE.items() if "tombstone" not in key}
+    assert "deletes-not-sent" not in found(root, {**config, "transforms.unwrap.delete.handling.mode": "rewrite"})
 
 
 def test_query_has_no_deletes(root: Path) -> None:
@@ -120,6 +230,10 @@ def test_query_has_no_deletes(root: Path) -> None:
         ("values-not-sent", [{**ENVELOPE, "after": {"order_id": 1, "note": "__debezium_unavailable_value"}}]),
         ("decimals-as-double", [{**ENVELOPE, "after": {"order_id": 1, "price": 1.5}}]),
         ("lines-broken", [ENVELOPE, '{"before":nu']),
+        ("records-mixed", [ENVELOPE, ENVELOPE, {"order_id": 1, "note": "b"}]),
+        ("records-mixed", [ENVELOPE, ENVELOPE, FLATTENED]),
+        ("records-mixed", [ENVELOPE, {"order_id": 1}, {"order_id": 2}]),
+        ("names-alike", [{**ENVELOPE, "after": {"order_id": 1, "note": "a", "Note": "b"}}]),
         ("key-unknown", [{**ENVELOPE, "after": {"note": "a"}}, {**ENVELOPE, "after": {"note": "a"}}]),
     ],
 )
@@ -189,13 +303,46 @@ def test_unknown_code_is_refused() -> None:
         Finding("nothing", "here", "", "")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"name": "x", "config": {}}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "[1]", '{"name": "x", "config": {}}', '{"connector.class": null}', "name=x", "[x]\n[x", '"text"'],
+)
 def test_file_that_is_no_configuration(root: Path, text: str) -> None:
     landed(root, ENVELOPE)
     path = root.parent / "wrong.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=str(path)):
+    with pytest.raises(ConfigurationError, match=rf"{path}: (has no|cannot be read).*; give JSON as Kafka Connect's"):
         diagnose(inspect(str(root)), [path])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('{"name": "a", "config": {"connector.class": "x.Y"}}', ["a"]),
+        ('{"connector.class": "x.Y"}', ["connectors"]),
+        ('{"connector.class": "x.Y", "name": "a"}', ["a"]),
+        ('\ufeff{"connector.class": "x.Y", "name": "a"}', ["a"]),
+        ('[{"name": "a", "config": {"connector.class": "x.Y"}}, {"connector.class": "x.Y", "name": "b"}]', ["a", "b"]),
+        ('{"a": {"info": {"config": {"connector.class": "x.Y"}}, "status": {}}}', ["a"]),
+        ('{"a": {"info": {"name": "a", "config": {"connector.class": "x.Y"}}}}', ["a"]),
+        ("# a source\nname=a\n  connector.class = x.\\\n  Y\ntopics=b=c, d:e\n", ["a"]),
+    ],
+)
+def test_forms_of_configurations(tmp_path: Path, text: str, names: list[str]) -> None:
+    path = tmp_path / "connectors.json"
+    path.write_text(text, encoding="utf-8")
+    read = read_configurations(path)
+    assert [configuration.name for configuration in read] == names
+    assert {configuration.class_name for configuration in read} == {"x.Y"}
+    assert all(configuration.known("topics") in ("", "b=c, d:e") for configuration in read)
+
+
+def test_objects_that_were_not_read(root: Path) -> None:
+    for offset in range(3):
+        landed(root, ENVELOPE, offset=offset)
+    inspection = inspect(str(root), Sampling(objects=2))
+    finding = next(finding for finding in diagnose(inspection) if finding.code == "objects-unread")
+    assert (finding.evidence, finding.is_loss) == ("2 of 3 objects were read of orders", False)
 
 
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:

@@ -1,0 +1,120 @@
+"""What the configurations of source connectors lose: Debezium's, and the JDBC source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .findings import Finding
+from .transforms import copying_transforms, findings_of_transforms, flattenings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .configurations import Configuration
+
+_OPERATIONS = {"c": "inserts", "u": "updates", "d": "deletes", "t": "truncates", "r": "reads of snapshots"}
+# MongoDB has no truncates, and SQL Server refuses one in a table with change data capture.
+_WITHOUT_TRUNCATES = ("mongodb", "sqlserver")
+_FULL_DUMPS = "Land a dump of the whole table from time to time (`full_dumps`), or capture the log with Debezium."
+
+
+def findings_of_debezium(configuration: Configuration, connector: str | None) -> Iterator[Finding]:
+    """What a connector of Debezium is told to leave out, or to send with less than the source has.
+
+    Args:
+        configuration: of the connector.
+        connector: as ``source.connector`` names it; None for those whose position is not read here.
+    """
+    yield from findings_of_transforms(configuration, connector, has_envelopes=True)
+    yield from _skipped(configuration, connector)
+    if connector != "mongodb":
+        yield from _values(configuration)
+        yield from _nulls(configuration)
+
+
+def _skipped(configuration: Configuration, connector: str | None) -> Iterator[Finding]:
+    option = "skipped.operations"
+    skipped = (configuration.known(option, "t") or "none").split(",")
+    operations = {operation.strip() for operation in skipped} - {"none"}
+    if not operations <= set(_OPERATIONS):
+        configuration.unread[option] = f"Debezium takes `none`, or of {', '.join(_OPERATIONS)}"
+        return
+    said = f"`{option}={configuration.options[option]}`" if configuration.has(option) else ""
+    remedy = f"Set `{option}=none`{', and take a new snapshot' if operations - {'t'} else ''}."
+    if "t" in operations and connector not in _WITHOUT_TRUNCATES and not flattenings(configuration):
+        evidence = said or f"no `{option}`: its default is `t`"
+        yield Finding("truncates-not-sent", configuration.name, evidence, remedy)
+    if "d" in operations:
+        yield Finding("deletes-not-sent", configuration.name, said, remedy)
+    left_out = [name for operation, name in _OPERATIONS.items() if operation in operations - {"d", "t"}]
+    if left_out:
+        yield Finding("changes-not-sent", configuration.name, f"{said}: no {', no '.join(left_out)}", remedy)
+
+
+def _values(configuration: Configuration) -> Iterator[Finding]:
+    if configuration.chosen("decimal.handling.mode") == "double":
+        yield Finding(
+            "decimals-as-double",
+            configuration.name,
+            "`decimal.handling.mode=double`",
+            "Set `decimal.handling.mode=precise` (or `string`), and take a new snapshot.",
+        )
+    if configuration.chosen("time.precision.mode") == "connect":
+        yield Finding(
+            "times-in-milliseconds",
+            configuration.name,
+            "`time.precision.mode=connect`: microseconds are cut off",
+            "Set `time.precision.mode=adaptive_time_microseconds` (or `isostring`), and take a new snapshot.",
+        )
+
+
+def _nulls(configuration: Configuration) -> Iterator[Finding]:
+    of_json = ("value.converter.replace.null.with.default", "false")
+    of_registry = ("value.converter.ignore.default.for.nullables", "true")
+    converter = configuration.options.get("value.converter", "")
+    if converter.startswith("io.confluent."):
+        wanted = [of_registry]
+    elif converter.endswith("JsonConverter") or configuration.chosen(of_registry[0]) != of_registry[1]:
+        wanted = [of_json]
+    else:
+        wanted = []
+    wanted += [(f"{prefix}.replace.null.with.default", "false") for prefix in copying_transforms(configuration)]
+    for option, value in wanted:
+        if configuration.chosen(option) not in (value, None):
+            yield Finding(
+                "nulls-as-defaults",
+                configuration.name,
+                f"no `{option}={value}`",
+                f"Set it to `{value}`, where a nullable column has a default.",
+            )
+
+
+def findings_of_query(configuration: Configuration) -> Iterator[Finding]:
+    """What a JDBC source does not see, or sends with less than the source has."""
+    yield from findings_of_transforms(configuration, None, has_envelopes=False)
+    mode = configuration.chosen("mode")
+    said = f"`mode={mode}`" if mode else "no `mode`" if mode == "" else "whatever `mode` is"
+    delay = configuration.number("timestamp.delay.interval.ms")
+    if mode and "timestamp" in mode and delay is not None and delay <= 0:
+        yield Finding(
+            "query-without-delay",
+            configuration.name,
+            f"{said} without `timestamp.delay.interval.ms`",
+            "Set it above the longest transaction, and compare with full dumps (`full_dumps`).",
+        )
+    yield Finding(
+        "deletes-not-sent",
+        configuration.name,
+        f"{said}: a query sees the rows that are there, not those that are gone",
+        _FULL_DUMPS,
+    )
+    if mode == "incrementing":
+        yield Finding("changes-not-sent", configuration.name, f"{said}: no updates, only new rows", _FULL_DUMPS)
+    mapping = configuration.chosen("numeric.mapping")
+    if mapping in ("best_fit", "best_fit_eager_double"):
+        yield Finding(
+            "decimals-as-double",
+            configuration.name,
+            f"`numeric.mapping={mapping}`: what has a fraction is sent as a double",
+            "Leave `numeric.mapping` out, and load the tables anew.",
+        )
