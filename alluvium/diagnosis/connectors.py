@@ -41,7 +41,7 @@ def findings_of_connector(configuration: Configuration, inspection: Inspection |
             "configuration-unread",
             configuration.name,
             f"`{option}={configuration.options[option]}`: {why}",
-            "Look up in docs/doctor what the value that the connector gets would mean.",
+            "Put the value that the connector gets in its place, and ask again.",
             is_loss=False,
         )
 

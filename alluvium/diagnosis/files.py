@@ -9,6 +9,7 @@ from alluvium.inspection.order import has_position
 from alluvium.wording import counted
 
 from .findings import Finding
+from .transforms import WITHOUT_TRUNCATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,16 +88,17 @@ def _deletes(entity: Entity, where: str) -> Iterator[Finding]:
     if entity.shape != "flattened" or "deleted" in entity.added_fields or entity.ops.get("d"):
         return
     tombstones = entity.controls.get("tombstone", 0)
+    dropped = f", {counted(tombstones, 'tombstone')}" if tombstones else ""
     yield Finding(
         "deletes-not-sent",
         where,
-        f"{entity.lines} flattened records, none with `__deleted`{f', {tombstones} tombstones' if tombstones else ''}",
+        f"{counted(sum(entity.ops.values()), 'flattened record')}, none with `__deleted`{dropped}",
         "Set `delete.tombstone.handling.mode=rewrite` in ExtractNewRecordState, and take a new snapshot.",
     )
 
 
 def _truncates(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.shape == "flattened":
+    if entity.shape == "flattened" and entity.connector not in WITHOUT_TRUNCATES:
         yield Finding(
             "truncates-not-sent",
             where,
@@ -138,10 +140,11 @@ def _order(entity: Entity, where: str) -> Iterator[Finding]:
 
 def _folders(entity: Entity, where: str) -> Iterator[Finding]:
     if entity.moved_keys:
+        columns = ", ".join(entity.partitioned_by)
         yield Finding(
             "folders-by-mutable-column",
             where,
-            f"{entity.moved_keys} keys have events in more than one folder by {', '.join(entity.partitioned_by)}",
+            f"{counted(entity.moved_keys, 'key')} with events in more than one folder by {columns}",
             "Nothing here reads a folder's name, so the tables are right. A job that reads one folder sees stale rows.",
             is_loss=False,
         )

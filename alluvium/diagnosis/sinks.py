@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .findings import Finding
-from .transforms import findings_of_transforms
+from .transforms import drops_tombstones, findings_of_transforms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +62,7 @@ def _tombstones(configuration: Configuration) -> Iterator[Finding]:
     option = "behavior.on.null.values"
     behavior = configuration.chosen(option)
     fails_by_default = configuration.class_name.lower().removesuffix("connector").endswith("s3sink")
-    if behavior not in ("", "fail"):
+    if behavior not in ("", "fail") or drops_tombstones(configuration):
         return
     if behavior:
         said = f"`{option}=fail`"

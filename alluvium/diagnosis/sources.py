@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .findings import Finding
-from .transforms import copying_transforms, findings_of_transforms, flattenings
+from .transforms import WITHOUT_TRUNCATES, copying_transforms, findings_of_transforms, flattenings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from .configurations import Configuration
 
 _OPERATIONS = {"c": "inserts", "u": "updates", "d": "deletes", "t": "truncates", "r": "reads of snapshots"}
-# MongoDB has no truncates, and SQL Server refuses one in a table with change data capture.
-_WITHOUT_TRUNCATES = ("mongodb", "sqlserver")
 _FULL_DUMPS = "Land a dump of the whole table from time to time (`full_dumps`), or capture the log with Debezium."
 
 
@@ -41,7 +39,7 @@ def _skipped(configuration: Configuration, connector: str | None) -> Iterator[Fi
         return
     said = f"`{option}={configuration.options[option]}`" if configuration.has(option) else ""
     remedy = f"Set `{option}=none`{', and take a new snapshot' if operations - {'t'} else ''}."
-    if "t" in operations and connector not in _WITHOUT_TRUNCATES and not flattenings(configuration):
+    if "t" in operations and connector not in WITHOUT_TRUNCATES and not flattenings(configuration):
         evidence = said or f"no `{option}`: its default is `t`"
         yield Finding("truncates-not-sent", configuration.name, evidence, remedy)
     if "d" in operations:
@@ -69,17 +67,10 @@ def _values(configuration: Configuration) -> Iterator[Finding]:
 
 
 def _nulls(configuration: Configuration) -> Iterator[Finding]:
-    of_json = ("value.converter.replace.null.with.default", "false")
-    of_registry = ("value.converter.ignore.default.for.nullables", "true")
     converter = configuration.options.get("value.converter", "")
-    if converter.startswith("io.confluent."):
-        wanted = [of_registry]
-    elif converter.endswith("JsonConverter") or configuration.chosen(of_registry[0]) != of_registry[1]:
-        wanted = [of_json]
-    else:
-        wanted = []
-    wanted += [(f"{prefix}.replace.null.with.default", "false") for prefix in copying_transforms(configuration)]
-    for option, value in wanted:
+    of_converter = _option_of_nulls(converter)
+    of_transforms = [(f"{prefix}.replace.null.with.default", "false") for prefix in copying_transforms(configuration)]
+    for option, value in [*of_converter, *of_transforms]:
         if configuration.chosen(option) not in (value, None):
             yield Finding(
                 "nulls-as-defaults",
@@ -87,6 +78,24 @@ def _nulls(configuration: Configuration) -> Iterator[Finding]:
                 f"no `{option}={value}`",
                 f"Set it to `{value}`, where a nullable column has a default.",
             )
+    if not of_converter:
+        yield Finding(
+            "nulls-as-defaults",
+            configuration.name,
+            f"`value.converter={converter}`: whether it sends NULL or a column's default is not known here",
+            "Compare a nullable column that has a default with the source.",
+            is_loss=False,
+        )
+
+
+def _option_of_nulls(converter: str) -> list[tuple[str, str]]:
+    """What keeps a NULL of a column with a default, and its value; nothing for a converter that is not known."""
+    if converter.startswith("io.confluent."):
+        return [("value.converter.ignore.default.for.nullables", "true")]
+    # Where the connector names none, it is the worker's: Kafka Connect's own, in most cases.
+    if not converter or converter.endswith(".JsonConverter"):
+        return [("value.converter.replace.null.with.default", "false")]
+    return []
 
 
 def findings_of_query(configuration: Configuration) -> Iterator[Finding]:

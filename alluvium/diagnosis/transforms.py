@@ -22,6 +22,9 @@ _POSITIONS = {
     "oracle": "source.commit_scn,source.scn,source.rs_id,source.ssn",
     "mongodb": "source.ts_ms,source.ord",
 }
+WITHOUT_TRUNCATES = ("mongodb", "sqlserver")
+"""Connectors of sources that have no truncates: SQL Server refuses one in a table with change data capture."""
+
 _FLATTENING = ("ExtractNewRecordState", "ExtractNewDocumentState")
 _FLOATS = ("float32", "float64")
 
@@ -29,6 +32,22 @@ _FLOATS = ("float32", "float64")
 def flattenings(configuration: Configuration) -> list[str]:
     """The prefixes of the transforms that take rows out of envelopes (``transforms.unwrap``)."""
     return [prefix for prefix, kind in _chain(configuration) if kind.endswith(_FLATTENING)]
+
+
+def drops_tombstones(configuration: Configuration) -> bool:
+    """Whether a transform keeps tombstones from what comes after it: they are dropped, or all deletes are rewritten."""
+    return any(
+        (kind.endswith(".TombstoneHandler") and configuration.chosen(f"{prefix}.behavior") != "fail")
+        or (kind.endswith("transforms.Filter") and _is_for_tombstones(configuration, prefix))
+        or (kind.endswith(_FLATTENING) and configuration.chosen(_delete_modes(prefix)[0]) in ("drop", "rewrite"))
+        for prefix, kind in _chain(configuration)
+    )
+
+
+def _is_for_tombstones(configuration: Configuration, prefix: str) -> bool:
+    predicate = f"predicates.{configuration.known(f'{prefix}.predicate')}.type"
+    is_negated = configuration.chosen(f"{prefix}.negate", "false") != "false"
+    return not is_negated and (configuration.known(predicate) or "").endswith(".RecordIsTombstone")
 
 
 def copying_transforms(configuration: Configuration) -> list[str]:
@@ -68,7 +87,7 @@ def _chain(configuration: Configuration) -> list[tuple[str, str]]:
 
 def _flattening(configuration: Configuration, prefix: str, connector: str | None) -> Iterator[Finding]:
     yield from _deletes(configuration, prefix)
-    if connector != "mongodb":
+    if connector not in WITHOUT_TRUNCATES:
         yield Finding(
             "truncates-not-sent",
             configuration.name,

@@ -54,6 +54,12 @@ MONGODB = {
     "transforms.unwrap.type": "io.debezium.connector.mongodb.transforms.ExtractNewDocumentState",
     "transforms.unwrap.add.fields": "op,source.ts_ms,source.ord",
 }
+STOPPED_SINK = {**GOOD_SINK, "behavior.on.null.values": "fail", "transforms": "f"}
+TOMBSTONE_FILTER = {
+    "transforms.f.type": "org.apache.kafka.connect.transforms.Filter",
+    "transforms.f.predicate": "isTombstone",
+    "predicates.isTombstone.type": "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone",
+}
 GCS = "io.confluent.connect.gcs.GcsSinkConnector"
 LENSES = {"connector.class": "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector"}
 
@@ -143,6 +149,10 @@ def test_configuration(root: Path, code: str, base: dict[str, str], changed: dic
         ({**FLAT_SOURCE, **CAST, "transforms": "cast,unwrap"}, {"truncates-not-sent"}),
         ({**FLAT_SOURCE, "skipped.operations": "t"}, {"truncates-not-sent"}),
         ({**GOOD_SINK, **FLATTENING}, {"truncates-not-sent"}),
+        ({**GOOD_SINK, **FLATTENING, "behavior.on.null.values": "fail"}, {"truncates-not-sent"}),
+        ({**STOPPED_SINK, "transforms.f.type": "io.confluent.connect.transforms.TombstoneHandler"}, set()),
+        ({**STOPPED_SINK, **TOMBSTONE_FILTER}, set()),
+        ({**STOPPED_SINK, **TOMBSTONE_FILTER, "transforms.f.negate": "true"}, {"tombstones-stop-sink"}),
         (
             {**GOOD_SINK, "transforms": ["unwrap"], "transforms.unwrap.type": FLATTENING["transforms.unwrap.type"]},
             {"deletes-not-sent", "truncates-not-sent", "order-by-clock"},
@@ -263,11 +273,17 @@ def test_schemas(root: Path, code: str, field: dict[str, Any]) -> None:
     assert found(root).keys() == {code}
 
 
+@pytest.mark.parametrize(("fields", "is_found"), [({"__source_ord": 1}, False), ({"__lsn": 1}, True)])
+def test_source_without_truncates_loses_none(root: Path, fields: dict[str, int], is_found: bool) -> None:
+    landed(root, {"order_id": 1, "__op": "c", "__deleted": "false", "__source_ts_ms": 1, **fields})
+    assert ("truncates-not-sent" in found(root)) is is_found
+
+
 def test_row_that_has_moved_to_another_folder(root: Path) -> None:
     landed(root, ENVELOPE, folder="country=Peru")
     landed(root, {**ENVELOPE, "op": "u"}, folder="country=Chile", offset=1)
     finding = found(root)["folders-by-mutable-column"]
-    assert finding.evidence == "1 keys have events in more than one folder by country"
+    assert finding.evidence == "1 key with events in more than one folder by country"
     assert not finding.is_loss
 
 
