@@ -47,6 +47,13 @@ def findings_of_connector(configuration: Configuration, inspection: Inspection |
 
 
 def _findings_by_class(configuration: Configuration, inspection: Inspection | None) -> Iterator[Finding]:
+    if configuration.chosen("errors.tolerance") == "all":
+        yield Finding(
+            "changes-not-sent",
+            configuration.name,
+            "`errors.tolerance=all`: a record that a converter or transform fails at is left out",
+            "Leave it out: the connector then stops at such a record, and loses none.",
+        )
     package, _, simple = configuration.class_name.lower().rpartition(".")
     short = simple.removesuffix("connector")
     # Kafka Connect takes a class by its full name, or by the last part of it with or without `Connector`.

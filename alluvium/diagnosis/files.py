@@ -9,10 +9,11 @@ from alluvium.inspection.order import has_position
 from alluvium.wording import counted
 
 from .findings import Finding
+from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY
 from .transforms import WITHOUT_TRUNCATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from alluvium.inspection import Entity, Inspection
 
@@ -26,11 +27,10 @@ def findings_of_files(inspection: Inspection) -> Iterator[Finding]:
         for rule in _RULES:
             yield from rule(entity, where)
     if inspection.others:
-        shown = ", ".join([*inspection.others[:3], *["..."][: len(inspection.others) - 3]])
         yield Finding(
             "other-files",
             inspection.location,
-            f"{counted(len(inspection.others), 'file')} of another kind: {shown}",
+            f"{counted(len(inspection.others), 'file')} of another kind: {_first(inspection.others)}",
             "Say `pathGlobFilter` in the source's `options` where they share a folder with change files.",
             is_loss=False,
         )
@@ -44,10 +44,14 @@ def _unread(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(
             "objects-unread",
             inspection.location,
-            f"{read:,} of {counted(objects, 'object')} were read of {', '.join(entity.name for entity in partly)}",
+            f"{read:,} of {counted(objects, 'object')} were read of {_first([entity.name for entity in partly])}",
             "Let `--objects` and `--megabytes` take in more of them, where something is looked for.",
             is_loss=False,
         )
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join([*names[:3], *["..."][: len(names) - 3]])
 
 
 def _nulls(entity: Entity, where: str) -> Iterator[Finding]:
@@ -68,7 +72,7 @@ def _times(entity: Entity, where: str) -> Iterator[Finding]:
             "times-in-milliseconds",
             where,
             f"Kafka Connect's own timestamps, without microseconds: {', '.join(columns)}",
-            "Set `time.precision.mode=adaptive_time_microseconds` (or `isostring`), and take a new snapshot.",
+            MICROSECONDS_OF_QUERY if entity.shape == "row" else MICROSECONDS_OF_DEBEZIUM,
         )
 
 

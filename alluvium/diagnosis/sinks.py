@@ -20,6 +20,8 @@ SMALL_FLUSH = 1000
 
 # KCQL of the Lenses sinks: the columns after PARTITIONBY, as far as there are commas between them.
 _PARTITIONBY = re.compile(r"\bPARTITIONBY\s+([^\s,;]+(?:\s*,\s*[^\s,;]+)*)", re.IGNORECASE)
+# What is no column there, but of the Kafka record: it does not change with the row.
+_OF_KAFKA = re.compile(r"_(key|header|topic|partition|offset|timestamp|date)\b")
 
 
 def findings_of_sink(configuration: Configuration, inspection: Inspection | None) -> Iterator[Finding]:
@@ -86,9 +88,8 @@ def _partitionings(configuration: Configuration) -> Iterator[tuple[str, list[str
     for option in configuration.options:
         if option.endswith(".kcql"):
             for found in _PARTITIONBY.finditer(configuration.known(option) or ""):
-                names = [part.strip().strip("`").removeprefix("_value.") for part in found[1].split(",")]
-                # The rest of the names with _ are of the key, of headers, or of the Kafka record.
-                yield "PARTITIONBY", [name for name in names if not name.startswith("_")]
+                names = [part.strip().strip("`") for part in found[1].split(",")]
+                yield "PARTITIONBY", [name.removeprefix("_value.") for name in names if not _OF_KAFKA.match(name)]
 
 
 def _entities(configuration: Configuration, inspection: Inspection | None) -> Sequence[Entity]:

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
     from .configurations import Configuration
 
+MICROSECONDS_OF_DEBEZIUM = (
+    "Set `time.precision.mode=adaptive_time_microseconds` (or `isostring`), and take a new snapshot."
+)
+"""What to do about milliseconds from Debezium."""
+MICROSECONDS_OF_QUERY = "Set `timestamp.granularity=nanos_long` (nanoseconds since 1970), and load the tables anew."
+"""What to do about milliseconds from the JDBC source."""
+
 _OPERATIONS = {"c": "inserts", "u": "updates", "d": "deletes", "t": "truncates", "r": "reads of snapshots"}
 _FULL_DUMPS = "Land a dump of the whole table from time to time (`full_dumps`), or capture the log with Debezium."
 
@@ -25,6 +32,7 @@ def findings_of_debezium(configuration: Configuration, connector: str | None) ->
     """
     yield from findings_of_transforms(configuration, connector, has_envelopes=True)
     yield from _skipped(configuration, connector)
+    yield from _failures(configuration)
     if connector != "mongodb":
         yield from _values(configuration)
         yield from _nulls(configuration)
@@ -49,6 +57,17 @@ def _skipped(configuration: Configuration, connector: str | None) -> Iterator[Fi
         yield Finding("changes-not-sent", configuration.name, f"{said}: no {', no '.join(left_out)}", remedy)
 
 
+def _failures(configuration: Configuration) -> Iterator[Finding]:
+    option = "event.processing.failure.handling.mode"
+    if configuration.chosen(option) in ("warn", "skip", "ignore"):
+        yield Finding(
+            "changes-not-sent",
+            configuration.name,
+            f"`{option}={configuration.options[option]}`: a change that cannot be processed is left out",
+            f"Set `{option}=fail`, and take a new snapshot.",
+        )
+
+
 def _values(configuration: Configuration) -> Iterator[Finding]:
     if configuration.chosen("decimal.handling.mode") == "double":
         yield Finding(
@@ -62,7 +81,7 @@ def _values(configuration: Configuration) -> Iterator[Finding]:
             "times-in-milliseconds",
             configuration.name,
             "`time.precision.mode=connect`: microseconds are cut off",
-            "Set `time.precision.mode=adaptive_time_microseconds` (or `isostring`), and take a new snapshot.",
+            MICROSECONDS_OF_DEBEZIUM,
         )
 
 
@@ -119,6 +138,10 @@ def findings_of_query(configuration: Configuration) -> Iterator[Finding]:
     )
     if mode == "incrementing":
         yield Finding("changes-not-sent", configuration.name, f"{said}: no updates, only new rows", _FULL_DUMPS)
+    yield from _values_of_query(configuration)
+
+
+def _values_of_query(configuration: Configuration) -> Iterator[Finding]:
     mapping = configuration.chosen("numeric.mapping")
     if mapping in ("best_fit", "best_fit_eager_double"):
         yield Finding(
@@ -126,4 +149,14 @@ def findings_of_query(configuration: Configuration) -> Iterator[Finding]:
             configuration.name,
             f"`numeric.mapping={mapping}`: what has a fraction is sent as a double",
             "Leave `numeric.mapping` out, and load the tables anew.",
+        )
+    option = "timestamp.granularity"
+    if configuration.chosen(option, "connect_logical") == "connect_logical":
+        yield Finding(
+            "times-in-milliseconds",
+            configuration.name,
+            f"`{option}=connect_logical`: microseconds are cut off"
+            if configuration.has(option)
+            else f"no `{option}`: its default is `connect_logical`, which has milliseconds",
+            MICROSECONDS_OF_QUERY,
         )

@@ -124,7 +124,7 @@ def _order(configuration: Configuration, prefix: str, connector: str | None) -> 
     fields = {part.removeprefix("source.") for part in added if part != "ts_ms"}
     if connector in _POSITIONS:
         fields &= {part.removeprefix("source.") for part in _POSITIONS[connector].split(",")}
-    wanted = [_POSITIONS[connector]] if connector in _POSITIONS else [_POSITIONS["postgresql"], _POSITIONS["mysql"]]
+    positions = [_POSITIONS[connector]] if connector in _POSITIONS else [_POSITIONS["postgresql"], _POSITIONS["mysql"]]
     marked = configuration.known(f"{prefix}.add.fields.prefix", "__")
     if not has_position(fields):
         of_connector = f" of {connector}" if connector in _POSITIONS else ""
@@ -134,7 +134,7 @@ def _order(configuration: Configuration, prefix: str, connector: str | None) -> 
             f"`{prefix}.add.fields={','.join(added)}` has no position{of_connector}"
             if added
             else f"no `{prefix}.add.fields`",
-            f"Add the position: {' or '.join(f'`op,{fields}`' for fields in wanted)}.",
+            f"Add the position: {' or '.join(f'`op,{position}`' for position in positions)}.",
         )
     elif marked not in ("__", None):
         yield Finding(

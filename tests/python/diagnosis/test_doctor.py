@@ -47,6 +47,7 @@ GOOD_QUERY = {
     "connector.class": "io.confluent.connect.jdbc.JdbcSourceConnector",
     "mode": "timestamp+incrementing",
     "timestamp.delay.interval.ms": "60000",
+    "timestamp.granularity": "nanos_long",
 }
 CAST = {"transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value", "transforms.cast.spec": "a:float64"}
 MONGODB = {
@@ -116,6 +117,9 @@ def test_good_set_up_has_no_finding(root: Path) -> None:
         ("decimals-as-double", GOOD_QUERY, {"numeric.mapping": "best_fit"}),
         ("times-in-milliseconds", GOOD_SOURCE, {"time.precision.mode": "connect"}),
         ("times-in-milliseconds", GOOD_SOURCE, {"time.precision.mode": "Connect"}),
+        ("times-in-milliseconds", GOOD_QUERY, {"timestamp.granularity": None}),
+        ("changes-not-sent", GOOD_SOURCE, {"event.processing.failure.handling.mode": "warn"}),
+        ("changes-not-sent", GOOD_SINK, {"errors.tolerance": "all"}),
         ("tombstones-stop-sink", GOOD_SINK, {"behavior.on.null.values": None}),
         ("tombstones-stop-sink", GOOD_SINK, {"behavior.on.null.values": "FAIL", "connector.class": GCS}),
         ("schemas-not-checked", GOOD_SINK, {"schema.compatibility": "NONE", "flush.size": "100"}),
@@ -172,7 +176,7 @@ def test_configuration(root: Path, code: str, base: dict[str, str], changed: dic
             },
             set(),
         ),
-        ({"connector.class": "io.confluent.connect.jdbc.JdbcSourceConnector"}, {"deletes-not-sent"}),
+        ({**GOOD_QUERY, "mode": None}, {"deletes-not-sent"}),
         ({**GOOD_SINK, "schema.compatibility": "none", "flush.size": "${env:FLUSH}"}, {"configuration-unread"}),
     ],
 )
@@ -198,7 +202,7 @@ KCQL = "INSERT INTO bucket:events SELECT * FROM shop.public.orders PARTITIONBY {
         ({**GOOD_SINK, "topics": "shop.public.customers", "partition.field.name": "customer_id"}, None),
         ({**GOOD_SINK, "topics": TOPIC}, None),
         ({**LENSES, "connect.s3.kcql": KCQL.format("customer_id, order_id")}, "PARTITIONBY on customer_id,"),
-        ({**LENSES, "connect.s3.kcql": KCQL.format("_key.id,_value.order_id")}, None),
+        ({**LENSES, "connect.s3.kcql": KCQL.format("_key.id,_value.order_id,`order_id`")}, None),
     ],
 )
 def test_key_is_the_one_of_the_topic_that_the_sink_reads(

@@ -72,13 +72,14 @@ class Case:
     notes: set[str] = field(default_factory=set)
 
 
+QUERIED = {"deletes-not-sent", "query-without-delay", "times-in-milliseconds"}
 SMALL_FILES = {"schemas-not-checked", "rotation-by-wall-clock"}
 CASES = {
-    "pagila_jdbc_source": Case("pagila_jdbc", JDBC, {"deletes-not-sent", "query-without-delay"}),
+    "pagila_jdbc_source": Case("pagila_jdbc", JDBC, QUERIED),
     "pagila_jdbc_source_alt": Case(
         "pagila_jdbc",
         {**JDBC, "numeric.mapping": "best_fit"},
-        {"deletes-not-sent", "query-without-delay", "decimals-as-double"},
+        {*QUERIED, "decimals-as-double"},
     ),
     "pagila_jdbc_sink": Case(
         "pagila_jdbc",
