@@ -21,6 +21,8 @@ ENVELOPE = {
     "source": {"connector": "postgresql", "table": "orders", "lsn": 100, "txId": 7},
     "op": "c",
 }
+# Two rows, and a change of one that leaves no doubt which column tells them apart.
+CHANGES = (ENVELOPE, {**ENVELOPE, "after": {"order_id": 2, "note": "a"}}, {**ENVELOPE, "op": "u"})
 GOOD_SOURCE = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
     "skipped.operations": "none",
@@ -90,7 +92,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_good_set_up_has_no_finding(root: Path) -> None:
-    landed(root, ENVELOPE, {**ENVELOPE, "op": "u"}, {**ENVELOPE, "op": "d", "before": {"order_id": 1}, "after": None})
+    landed(root, *CHANGES, {**ENVELOPE, "op": "d", "before": {"order_id": 1}, "after": None})
     assert found(root, GOOD_SOURCE, GOOD_SINK) == {}
 
 
@@ -181,7 +183,7 @@ def test_configuration(root: Path, code: str, base: dict[str, str], changed: dic
     ],
 )
 def test_all_that_is_true_of_a_configuration(root: Path, config: dict[str, Any], codes: set[str]) -> None:
-    landed(root, ENVELOPE)
+    landed(root, *CHANGES)
     assert found(root, config).keys() == codes
 
 
@@ -230,7 +232,7 @@ def test_old_name_of_the_delete_mode(root: Path) -> None:
 
 
 def test_query_has_no_deletes(root: Path) -> None:
-    landed(root, ENVELOPE)
+    landed(root, *CHANGES)
     assert found(root, GOOD_QUERY).keys() == {"deletes-not-sent"}
 
 
@@ -273,7 +275,9 @@ def test_schemas(root: Path, code: str, field: dict[str, Any]) -> None:
         "fields": [{"type": "int32", "optional": False, "field": "order_id"}, field],
     }
     schema = {"type": "struct", "fields": [{**row, "field": "before"}, {**row, "field": "after"}]}
-    landed(root, {"schema": schema, "payload": {**ENVELOPE, "after": {"order_id": 1, "note": None}}})
+    rows = [{"order_id": 1, "note": None}, {"order_id": 2, "note": None}, {"order_id": 1, "note": None}]
+    payloads = [{**change, "after": row} for change, row in zip(CHANGES, rows, strict=True)]
+    landed(root, *({"schema": schema, "payload": payload} for payload in payloads))
     assert found(root).keys() == {code}
 
 
@@ -381,9 +385,9 @@ def test_folder_without_change_files_is_not_a_sound_one(root: Path) -> None:
 
 
 def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    landed(root, ENVELOPE)
+    landed(root, *CHANGES)
     assert run(capsys, monkeypatch, str(root)) == (0, "Nothing found.\n")
-    landed(root, FLATTENED)
+    landed(root, FLATTENED, {**FLATTENED, "order_id": 2}, {**FLATTENED, "__op": "u", "__lsn": 101})
     code, output = run(capsys, monkeypatch, str(root))
     assert code == 3
     assert "loss  Truncates are not in the files [truncates-not-sent]" in output
