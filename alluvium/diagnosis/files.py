@@ -165,9 +165,10 @@ def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
             yield Finding(
                 "offsets-missing",
                 where,
-                f"partition {partition}: {offsets.holes} offsets from {offsets.first} to {offsets.last} have no line, "
-                f"and the topic's {deletes} deletes explain {explained} of {holes}",
+                f"partition {partition}: {counted(offsets.holes, 'offset')} from {offsets.first} to {offsets.last} "
+                f"without a line, {_explained(entity.shape, explained, holes)}",
                 "Look for a file that was not copied, a filter in the sink, or a compacted topic.",
+                is_loss=entity.shape != "row",
             )
         if offsets.overlaps:
             yield Finding(
@@ -177,6 +178,13 @@ def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
                 "Each event counts once, so the tables are right. Find out which copy is from where.",
                 is_loss=False,
             )
+
+
+def _explained(shape: str | None, explained: int, holes: int) -> str:
+    if shape == "row":
+        # An EventRouter sends an event without a payload as a record without a value, which most sinks leave out.
+        return "and rows do not say which records had no value"
+    return f"and deletes explain {explained} of {holes} in the topic"
 
 
 def _errors(entity: Entity, where: str) -> Iterator[Finding]:

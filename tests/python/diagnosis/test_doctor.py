@@ -304,6 +304,12 @@ def test_offsets_that_deletes_explain_are_no_finding(root: Path) -> None:
     assert found(root)["offsets-missing"].is_loss
 
 
+def test_rows_do_not_say_which_offsets_had_no_value(root: Path) -> None:
+    landed(root, {"order_id": 1, "note": "a"})
+    landed(root, {"order_id": 2, "note": "a"}, offset=2)
+    assert not found(root)["offsets-missing"].is_loss
+
+
 def test_offsets_that_two_files_have(root: Path) -> None:
     landed(root, ENVELOPE, {**ENVELOPE, "op": "u"})
     landed(root, {**ENVELOPE, "op": "u"}, offset=1)
