@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from .keys import Key, RowChange, has_whole_images, key_by_data, key_of_messages, key_of_rows
+from .delete_images import has_whole_images
+from .keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
+from .living_rows import RowChange, transaction_of
 from .names import ObjectName, parse_name
 from .order import Order, propose_order
 from .records import Content, read_content
@@ -251,7 +253,7 @@ class _Reading:
             self.added_fields |= source.keys()
         if record.kind != "row":
             self.ops[op] += 1
-        if isinstance(record.key, dict):
+        if record.key is not None:
             self.message_keys.append(record.key)
         if record.schema:
             self.schemas[id(record.schema)] = record.schema
@@ -260,9 +262,8 @@ class _Reading:
         if after is not None:
             self._add_image(after)
         if len(self.changes) < MAX_CHANGES_FOR_KEY:
-            # Changes of one transaction have its commit's time in common, where its number is not sent.
-            transaction = source.get("txId") or source.get("gtid") or source.get("ts_ms")
-            self.changes.append(RowChange("r" if record.kind == "row" else op, before, after, transaction))
+            op = "r" if record.kind == "row" else op
+            self.changes.append(RowChange(op, before, after, transaction_of(op, source)))
 
     def _add_image(self, image: Mapping[str, Any]) -> None:
         if not self.images:
@@ -324,23 +325,12 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
     table = declared.get(next(iter(reading.tables))) if len(reading.tables) == 1 else None
     columns = _columns(reading, table)
     names = [column.name for column in columns]
-    key = Key((), "a topic of control records")
-    if table:
-        key = Key(table.key, "the schema changes beside it")
-    elif shape:
-        candidates = [column.name for column in columns if not column.has_nulls]
-        key = key_of_messages(reading.message_keys, names) or (
-            key_of_rows(
-                _entity_name(found, reading), [change.after for change in reading.changes if change.after], candidates
-            )
-            if shape == "row"
-            else key_by_data(reading.changes, candidates)
-        )
+    key = _key(found, reading, shape, table, columns)
     order = propose_order(
         shape or "envelope",
         reading.added_fields,
         _partitions(found, reading),
-        has_message_keys=bool(reading.message_keys),
+        has_message_keys=any(isinstance(message_key, dict) for message_key in reading.message_keys),
         times=[column.name for column in columns if column.type.data_type.startswith("timestamp")],
     )
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
@@ -379,6 +369,27 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
         lines=reading.lines,
         errors=tuple(reading.errors),
     )
+
+
+def _key(
+    found: _Found, reading: _Reading, shape: str | None, table: DeclaredTable | None, columns: Sequence[Column]
+) -> Key:
+    if table:
+        return Key(table.key, "the schema changes beside it")
+    if not shape:
+        return Key((), "a topic of control records")
+    of_messages = key_of_messages(reading.message_keys, [column.name for column in columns])
+    if of_messages:
+        return of_messages
+    name, folders = _entity_name(found, reading), found.objects[0][1].partitioned_by
+    candidates = [column.name for column in columns if not column.has_nulls]
+    images = [change.after for change in reading.changes if change.after]
+    key = (
+        key_of_rows(name, images, candidates, folders)
+        if shape == "row"
+        else key_by_data(name, reading.changes, candidates, folders)
+    )
+    return held_against_messages(key, reading.message_keys, images)
 
 
 def _partitions(found: _Found, reading: _Reading) -> int:

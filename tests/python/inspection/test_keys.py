@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from alluvium.inspection.keys import Key, RowChange, has_whole_images, key_by_data, key_of_messages, key_of_rows
+from alluvium.inspection.delete_images import has_whole_images
+from alluvium.inspection.keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
+from alluvium.inspection.living_rows import RowChange, count_of_tests, transaction_of
 
 
 def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:
@@ -12,7 +14,7 @@ def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:
 
 
 def found(changes: list[RowChange], *candidates: str) -> tuple[str, ...]:
-    return key_by_data(changes, candidates).columns
+    return key_by_data("things", changes, candidates).columns
 
 
 def test_message_keys_say_it() -> None:
@@ -25,8 +27,8 @@ def test_message_keys_say_it() -> None:
 
 def test_name_of_a_key_goes_before_its_place() -> None:
     rows = [change("r", {"name": f"n{number}", "id": number}) for number in range(3)]
-    assert key_by_data(rows, ["name", "id"]) == Key(("id",), "unique in 3 images of the data")
-    by_name = key_by_data(rows, ["name"])
+    assert key_by_data("things", rows, ["name", "id"]) == Key(("id",), "unique in 3 images of the data")
+    by_name = key_by_data("things", rows, ["name"])
     assert (by_name.columns, by_name.question) == (("name",), "is the key name?")
 
 
@@ -41,7 +43,7 @@ def test_composite_key() -> None:
 
 
 def test_table_without_a_key_is_asked_about() -> None:
-    key = key_by_data([change("r", {"at": 1}), change("r", {"at": 1})], ["at"])
+    key = key_by_data("things", [change("r", {"at": 1}), change("r", {"at": 1})], ["at"])
     assert (key.columns, key.question) == ((), "has the table a key?")
 
 
@@ -69,7 +71,7 @@ def test_images_of_deletes_show_the_whole_key(deletes: int) -> None:
     gone = [
         change("d", {"region": f"r{no % 2}", "no": no, "note": None, "is_open": False}, no + 1) for no in range(deletes)
     ]
-    key = key_by_data([*rows, *gone], ["region", "no", "is_open"])
+    key = key_by_data("things", [*rows, *gone], ["region", "no", "is_open"])
     assert key.columns == (("region", "no") if deletes == 3 else ("no",))
 
 
@@ -118,3 +120,94 @@ def test_image_of_an_update_shows_it() -> None:
     assert has_whole_images([RowChange("u", row, row)], ["id"], is_flattened=False) is True
     assert has_whole_images([RowChange("u", None, row)], ["id"], is_flattened=False) is False
     assert has_whole_images([RowChange("u", None, row)], ["id"], is_flattened=True) is None
+
+
+def orders(op: str, count: int = 5, **same: Any) -> list[RowChange]:
+    """Rows of different orders, each in a transaction of its own, unless they are of one snapshot."""
+    rows = [{**same, "order_id": number} for number in range(count)]
+    return [change(op, row, 7 if op == "r" else number) for number, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("entity", "changes", "expected", "question"),
+    [
+        ("orders", orders("c", customer_id=7), "order_id", None),
+        ("orders", orders("r", customer_id=7), "order_id", None),
+        ("orders", orders("u", customer_id=7), "order_id", "Nothing in the files could show"),
+        ("shipments", orders("u", customer_id=7), "order_id", "Nothing in the files could show"),
+        ("shipments", orders("c", customer_id=7), "order_id", "is the key order_id alone, or with another one"),
+        ("shipments", orders("c"), "order_id", "It may be unique by chance in 5 images"),
+        ("shipments", orders("c", 20), "order_id", None),
+        ("orders", orders("c", 1), "order_id", "Nothing in the files could show"),
+    ],
+)
+def test_key_is_certain_where_rows_could_have_contradicted_it(
+    entity: str, changes: list[RowChange], expected: str, question: str | None
+) -> None:
+    key = key_by_data(entity, changes, ["customer_id", "order_id"] if "customer_id" in str(changes) else ["order_id"])
+    assert key.columns == (expected,)
+    assert key.question is None if question is None else question in str(key.question)
+
+
+@pytest.mark.parametrize(
+    ("entity", "folders", "expected", "is_asked"),
+    [
+        ("orders", (), "order_id", False),
+        ("customers", (), "customer_id", False),
+        ("shipments", (), "customer_id", True),
+        # Parted by customer, then by order: a customer has several.
+        ("shipments", ("customer_id", "order_id"), "order_id", False),
+    ],
+)
+def test_of_two_columns_that_are_unique_the_table_has_its_own(
+    entity: str, folders: tuple[str, ...], expected: str, is_asked: bool
+) -> None:
+    rows = [{"customer_id": 10 + number, "order_id": number} for number in range(3)]
+    changes = [change("c", row, number) for number, row in enumerate(rows)]
+    for key in (
+        key_by_data(entity, changes, ["customer_id", "order_id"], folders),
+        key_of_rows(entity, rows, ["customer_id", "order_id"], folders),
+    ):
+        assert (key.columns, key.question is not None) == ((expected,), is_asked)
+
+
+def test_rows_of_one_snapshot_have_its_position_and_not_their_times_in_common() -> None:
+    sources = [{"file": "b.1", "pos": 4, "ts_ms": number} for number in range(2)]
+    assert len({transaction_of("r", source) for source in sources}) == 1
+    assert len({transaction_of("c", source) for source in sources}) == 2
+    assert transaction_of("r", {"lsn": 100, "txId": None}) == ("100",)
+    assert transaction_of("c", {}) is None
+    hash(transaction_of("c", {"txId": [1]}))
+
+
+def test_row_of_another_snapshot_tests_nothing() -> None:
+    rows = [change("r", {"id": 1}, number) for number in range(3)]
+    assert count_of_tests(rows) == 0
+    assert count_of_tests([change("r", {"id": number}, 1) for number in range(3)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "updates", "expected", "is_asked"),
+    [
+        # A zero and a false are what a column has that was not sent, and one value may be its default.
+        ({"is_open": False}, 0, ("id",), False),
+        ({"is_open": True}, 0, ("id", "is_open"), True),
+        ({"is_open": True}, 10, ("id", "is_open"), False),
+    ],
+)
+def test_default_in_deletes_is_no_column_of_the_key(
+    sent: dict[str, Any], updates: int, expected: tuple[str, ...], is_asked: bool
+) -> None:
+    rows = [change("r", {"id": no, "note": "n", **sent}) for no in range(4)]
+    touched = [change("u", {"id": 3, "note": f"n{no}", **sent}, no) for no in range(updates)]
+    gone = [change("d", {"id": no, "note": None, **sent}, no + 1) for no in range(3)]
+    key = key_by_data("things", [*rows, *touched, *gone], ["id", "is_open"])
+    assert (key.columns, key.question is not None) == (expected, is_asked)
+    changed = change("u", {"id": 3, "note": "n", "is_open": None}, 9)
+    assert found([*rows, changed, *gone], "id", "is_open") == ("id",)
+
+
+@pytest.mark.parametrize(("message_keys", "is_asked"), [(["a", "b", "a"], True), (["a", "b", "c"], False), ([], False)])
+def test_fewer_message_keys_than_values_are_asked_about(message_keys: list[str], is_asked: bool) -> None:
+    key = held_against_messages(Key(("id",), "unique"), message_keys, [{"id": number} for number in range(3)])
+    assert (key.question is not None) == is_asked

@@ -1,0 +1,147 @@
+"""Changes played one after the other: which rows live, and what contradicts a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+# What all rows of one snapshot have in common, by connector; the rows' own times differ in some of them.
+_SNAPSHOT_POSITIONS = (("lsn",), ("file", "pos"), ("commit_lsn",), ("scn",))
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """One change of a table, for the search of its key.
+
+    Attributes:
+        op: r, c, u or d; t for a truncate.
+        before: image before, or None.
+        after: image after, or None.
+        transaction: what all changes of one transaction share, and all rows of one snapshot; or None.
+    """
+
+    op: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    transaction: Hashable = None
+
+
+def transaction_of(op: str, source: Mapping[str, Any]) -> Hashable:
+    """What a change has in common with those of its transaction, or a row of a snapshot with the others of it.
+
+    Args:
+        op: of Debezium.
+        source: of the envelope, or the fields that were added to a flattened row.
+
+    Returns:
+        None where nothing says it.
+    """
+    if op == "r":
+        for names in _SNAPSHOT_POSITIONS:
+            if all(source.get(name) is not None for name in names):
+                return tuple(str(source[name]) for name in names)
+    # Changes of one transaction have its commit's time in common, where its number is not sent.
+    found = source.get("txId") or source.get("gtid") or source.get("ts_ms")
+    return None if found is None else str(found)
+
+
+def count_of_tests(changes: Sequence[RowChange]) -> int:
+    """How many changes could show that columns are no key: creates, and rows of a snapshot, that follow another row.
+
+    An update of a row tells nothing of the others, and a row of another snapshot may be one that is known.
+
+    Args:
+        changes: in the order of their partitions.
+    """
+    tests, is_any, snapshots = 0, False, set()
+    for change in changes:
+        tests += change.op == "c" and is_any
+        tests += change.op == "r" and change.transaction is not None and change.transaction in snapshots
+        is_any = change.op != "t" and (is_any or change.after is not None)
+        if change.op == "r":
+            snapshots.add(change.transaction)
+    return tests
+
+
+def is_key(changes: Sequence[RowChange], columns: Sequence[str]) -> bool:
+    """Whether the changes make sense with these columns as the key.
+
+    Args:
+        changes: in the order of their partitions.
+        columns: of the key.
+    """
+    rows = _LivingRows()
+    for change in changes:
+        if change.op == "t":
+            rows.truncate()
+            continue
+        before, after = values_of(change.before, columns), values_of(change.after, columns)
+        if change.op == "d":
+            fits = before is not None
+            rows.delete(before)
+        elif after is None or (change.op == "u" and before not in (None, after)):
+            fits = False
+        else:
+            fits = rows.write(change.op, after, change.transaction)
+        if not fits:
+            return False
+    return rows.make_sense()
+
+
+def values_of(image: Mapping[str, Any] | None, columns: Sequence[str]) -> tuple[str, ...] | None:
+    """The values of columns as texts; None where the image or one of them is not there."""
+    if image is None or any(image.get(name) is None for name in columns):
+        return None
+    return tuple(str(image[name]) for name in columns)
+
+
+class _LivingRows:
+    """How many rows each key has while the changes are played."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Any, int] = {}
+        self._in_snapshot: dict[Any, set[Any]] = {}
+        self._taken_twice: set[Any] = set()
+        self._transaction: Any = None
+        self._deletes = self._deletes_of_nothing = 0
+
+    def truncate(self) -> None:
+        self._rows.clear()
+        self._taken_twice.clear()
+
+    def delete(self, key: Any) -> None:
+        self._deletes += 1
+        if not self._rows.get(key):
+            self._deletes_of_nothing += 1
+        self._rows[key] = max(0, self._rows.get(key, 0) - 1)
+
+    def write(self, op: str, key: Any, transaction: Any) -> bool:
+        if transaction is None or transaction != self._transaction:
+            if not self._each_has_one_row():
+                return False
+            self._taken_twice.clear()
+            self._transaction = transaction
+        if op == "r":
+            rows = self._in_snapshot.setdefault(transaction, set())
+            if key in rows and transaction is not None:
+                return False
+            rows.add(key)
+            self._rows[key] = 1
+        elif op == "u":
+            self._rows[key] = max(1, self._rows.get(key, 0))
+        else:
+            self._rows[key] = self._rows.get(key, 0) + 1
+            if self._rows[key] > 1:
+                self._taken_twice.add(key)
+        return True
+
+    def _each_has_one_row(self) -> bool:
+        return not any(self._rows.get(key, 0) > 1 for key in self._taken_twice)
+
+    def make_sense(self) -> bool:
+        # Deletes bring the key, so most of them name a row, where the rows from before are there.
+        names_rows = not self._in_snapshot or self._deletes_of_nothing * 2 <= self._deletes
+        return self._each_has_one_row() and names_rows
