@@ -15,7 +15,7 @@ from .order import Order, propose_order
 from .records import Content, read_content
 from .schemas import Schema
 from .shapes import Record, is_outbox, recognise
-from .table_changes import DeclaredTable, declared_tables
+from .table_changes import DeclaredTable, TableName, declared_tables, find_table
 from .types import ProposedType, Values, propose_from_schema, propose_from_values
 
 if TYPE_CHECKING:
@@ -194,10 +194,11 @@ class _Reading:
     compressions: set[str] = field(default_factory=set)
     connectors: Counter[str] = field(default_factory=Counter)
     versions: set[str] = field(default_factory=set)
-    tables: set[str] = field(default_factory=set)
+    tables: set[TableName] = field(default_factory=set)
     message_keys: list[Any] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
+    places: set[tuple[int, int]] = field(default_factory=set)
     added_fields: set[str] = field(default_factory=set)
     placeholders: Counter[str] = field(default_factory=Counter)
     schemas: dict[int, Schema] = field(default_factory=dict)
@@ -212,7 +213,7 @@ class _Reading:
     objects: int = 0
     says_meaning: bool = True
     spans: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    declared: dict[str, DeclaredTable] = field(default_factory=dict)
+    declared: dict[TableName, DeclaredTable] = field(default_factory=dict)
 
     def add_content(self, content: Content, name: ObjectName, path: str) -> None:
         self.formats[content.format] += 1
@@ -223,26 +224,34 @@ class _Reading:
         offsets: list[int] = []
         for line, value in content.lines:
             record = recognise(value, content.schema)
-            self.add_record(record)
-            # As many as there are changes: in which folder each lies.
-            self.folders += [path.rpartition("/")[0]] * (len(self.changes) - len(self.folders))
             offset = record.offset
             if offset is None and name.offset is not None and name.layout == "confluent":
                 offset = name.offset + line - 1
+            self.add_record(record, is_copy=self._is_copy(name.partition, offset))
+            # As many as there are changes: in which folder each lies.
+            self.folders += [path.rpartition("/")[0]] * (len(self.changes) - len(self.folders))
             if offset is not None:
                 offsets.append(offset)
         if name.partition is not None and offsets and not content.is_cut:
             last = name.offset if name.layout == "lenses" and name.offset is not None else max(offsets)
             self.spans.setdefault(name.partition, []).append((min(offsets), last))
 
-    def add_record(self, record: Record) -> None:
+    def _is_copy(self, partition: int | None, offset: int | None) -> bool:
+        """Whether a record of the same place in Kafka was there before, which takes the place of this one."""
+        if partition is None or offset is None or len(self.changes) >= MAX_CHANGES_FOR_KEY:
+            return False
+        is_copy = (partition, offset) in self.places
+        self.places.add((partition, offset))
+        return is_copy
+
+    def add_record(self, record: Record, *, is_copy: bool = False) -> None:
         self.stored += record.is_stored
         if record.kind not in ("envelope", "flattened", "row"):
             self.controls[record.kind] += 1
             if record.kind == "schema_change":
                 for name, table in declared_tables(record.value).items():
                     self.declared[name] = table.following(self.declared.get(name))
-            if record.kind == "truncate":
+            if record.kind == "truncate" and not is_copy:
                 self.changes.append(RowChange("t", None, None))
             return
         self.kinds[record.kind] += 1
@@ -261,7 +270,7 @@ class _Reading:
         before, after = (record.after, None) if deleted else (record.before, record.after)
         if after is not None:
             self._add_image(after)
-        if len(self.changes) < MAX_CHANGES_FOR_KEY:
+        if not is_copy and len(self.changes) < MAX_CHANGES_FOR_KEY:
             op = "r" if record.kind == "row" else op
             self.changes.append(RowChange(op, before, after, transaction_of(op, source)))
 
@@ -281,7 +290,8 @@ class _Reading:
             self.versions.add(str(source["version"]))
         table = source.get("table") or source.get("collection")
         if table:
-            self.tables.add(str(table))
+            names = (source.get("db"), source.get("schema"), table)
+            self.tables.add(tuple(str(name) for name in names if name))
         try:
             seconds = int(source["ts_ms"]) / 1000
         except (KeyError, TypeError, ValueError):
@@ -312,7 +322,9 @@ def read_objects(storage: Storage, found: _Found, sampling: Sampling, done: Call
     return reading
 
 
-def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Mapping[str, DeclaredTable]) -> Entity:
+def describe_entity(
+    found: _Found, reading: _Reading, shared: bool, declared: Mapping[TableName, DeclaredTable]
+) -> Entity:
     """Say what an entity is.
 
     Args:
@@ -322,7 +334,7 @@ def describe_entity(found: _Found, reading: _Reading, shared: bool, declared: Ma
         declared: the tables that schema changes of the same location tell of, by their names.
     """
     shape = reading.kinds.most_common(1)[0][0] if reading.kinds else None
-    table = declared.get(next(iter(reading.tables))) if len(reading.tables) == 1 else None
+    table = find_table(declared, next(iter(reading.tables))) if len(reading.tables) == 1 else None
     columns = _columns(reading, table)
     names = [column.name for column in columns]
     key = _key(found, reading, shape, table, columns)
@@ -437,7 +449,7 @@ def _connector(reading: _Reading) -> str | None:
 
 def _entity_name(found: _Found, reading: _Reading) -> str:
     if len(reading.tables) == 1:
-        return next(iter(reading.tables))
+        return next(iter(reading.tables))[-1]
     if found.topic:
         return found.topic.rpartition(".")[2]
     return found.folder.rpartition("/")[2] or "rows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,15 @@ _TYPES = {
     "INT": "int",
     "INTEGER": "int",
     "INT UNSIGNED": "bigint",
+    "INTEGER UNSIGNED": "bigint",
     "BIGINT": "bigint",
     "YEAR": "int",
     "FLOAT": "float",
     "DOUBLE": "double",
+    "DOUBLE PRECISION": "double",
+    "REAL": "double",
+    "BOOLEAN": "boolean",
+    "BOOL": "boolean",
     "DATE": "date",
     "TIMESTAMP": "timestamp",
     "BINARY": "binary",
@@ -35,6 +41,11 @@ _TYPES = {
     "LONGBLOB": "binary",
 }
 """Types as Debezium sends their values by default; those that are not here are texts."""
+MAX_SINGLE_PRECISION = 23
+"""Of MySQL's ``FLOAT(p)`` that has four bytes; a wider one has eight."""
+
+TableName = tuple[str, ...]
+"""Database, schema and table; those that a connector does not have left out."""
 
 
 @dataclass(frozen=True)
@@ -61,32 +72,65 @@ class DeclaredTable:
         return replace(self, types={**before.types, **self.types}, added_defaults={**before.added_defaults, **added})
 
 
-def declared_tables(value: Mapping[str, Any]) -> dict[str, DeclaredTable]:
-    """The tables that a schema change tells of, by their names.
+def declared_tables(value: Mapping[str, Any]) -> dict[TableName, DeclaredTable]:
+    """The tables that a schema change tells of.
 
     Args:
-        value: the record: ``tableChanges`` is a list, or its JSON text.
+        value: the record: ``tableChanges`` is a list, or its JSON text. What is no table of such a list is left out.
     """
-    changes = value.get("tableChanges") or []
+    changes = value.get("tableChanges")
     if isinstance(changes, str):
-        changes = json.loads(changes)
+        try:
+            changes = json.loads(changes)
+        except ValueError:
+            return {}
     found = {}
-    for change in changes:
-        table = change.get("table")
-        if table:
-            name = change["id"].replace('"', "").rpartition(".")[2]
-            types = {column["name"]: _propose(column) for column in table["columns"]}
-            defaults = {
-                column["name"]: column["defaultValueExpression"]
-                for column in table["columns"]
-                if column.get("defaultValueExpression") is not None
-            }
-            found[name] = DeclaredTable(tuple(table.get("primaryKeyColumnNames") or ()), types, defaults)
+    for change in changes if isinstance(changes, list) else ():
+        try:
+            if change["table"]:
+                found[_name(change["id"])] = _declared(change["table"])
+        except (AttributeError, KeyError, TypeError, ValueError):
+            continue
     return found
 
 
+def find_table(declared: Mapping[TableName, DeclaredTable], name: TableName) -> DeclaredTable | None:
+    """The table of records, by as much of its name as they and the schema change both have.
+
+    Args:
+        declared: tables by their names.
+        name: as ``source`` has it: database, schema and table, those that it lacks left out.
+
+    Returns:
+        None where there is no such table, or several that are not the same.
+    """
+    found = [
+        table
+        for other, table in declared.items()
+        if all(one == two for one, two in zip(name[::-1], other[::-1], strict=False))
+    ]
+    return found[0] if found and all(table == found[0] for table in found) else None
+
+
+def _name(identifier: str) -> TableName:
+    """``"db1"."orders"``, as Debezium writes the name of a table."""
+    quoted = re.findall(r'"([^"]*)"', identifier)
+    return tuple(quoted or identifier.split("."))
+
+
+def _declared(table: Mapping[str, Any]) -> DeclaredTable:
+    defaults = {
+        column["name"]: column["defaultValueExpression"]
+        for column in table["columns"]
+        if column.get("defaultValueExpression") is not None
+    }
+    types = {column["name"]: _propose(column) for column in table["columns"]}
+    return DeclaredTable(tuple(table.get("primaryKeyColumnNames") or ()), types, defaults)
+
+
 def _propose(column: Mapping[str, Any]) -> ProposedType:
-    name = str(column["typeName"]).upper()
+    # ZEROFILL says how a number is shown, and makes it unsigned.
+    name = re.sub(r"( UNSIGNED)?( ZEROFILL)$", " UNSIGNED", " ".join(str(column["typeName"]).upper().split()))
     length, scale = column.get("length"), column.get("scale")
     why = name if length is None else f"{name}({length}{'' if scale is None else f',{scale}'})"
     if name.removesuffix(" UNSIGNED") in ("DECIMAL", "NUMERIC"):
@@ -101,4 +145,8 @@ def _propose(column: Mapping[str, Any]) -> ProposedType:
         return ProposedType("string", f"{why}: Spark has no time of day", "io.debezium.time.MicroTime")
     if name == "BIT" and (length or 1) > 1:
         return ProposedType("bigint", why, "io.debezium.data.Bits")
-    return ProposedType("boolean" if name == "BIT" else _TYPES.get(name, "string"), why)
+    if name == "FLOAT" and ((length or 0) > MAX_SINGLE_PRECISION or scale is not None):
+        return ProposedType("double", why)
+    if name == "BIT":
+        return ProposedType("boolean", why)
+    return ProposedType(_TYPES.get(name) or _TYPES.get(name.removesuffix(" UNSIGNED"), "string"), why)

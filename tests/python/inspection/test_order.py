@@ -69,5 +69,15 @@ def test_records_of_two_shapes_and_names_that_differ_in_case_are_asked_about(tmp
     assert "which of Note, note shall be read?" in questions
 
 
+def test_record_that_was_copied_is_no_second_row(tmp_path: Path) -> None:
+    """Two files with the same offsets have one event twice, and not two rows with one key."""
+    source = {"connector": "postgresql", "lsn": 1, "txId": 1}
+    events = [{"before": None, "after": {"id": no, "x": "a"}, "source": source, "op": "c"} for no in range(4)]
+    landed(tmp_path, "t+0+0.json", *events)
+    landed(tmp_path, "t+0+2.json", *events[2:])
+    (entity,) = inspect(str(tmp_path)).entities
+    assert (entity.key.columns, entity.key.question) == (("id",), None)
+
+
 def landed(folder: Path, name: str, *values: dict[str, Any]) -> None:
     (folder / name).write_text("".join(f"{json.dumps(value)}\n" for value in values), encoding="utf-8")
