@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .delete_images import has_whole_images
 from .keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
 from .living_rows import RowChange, transaction_of
-from .names import ObjectName, parse_name
+from .mixtures import question_of_folders, question_of_tables, without_numbers
+from .names import ObjectName, name_of_folder, parse_name
 from .order import Order, propose_order
 from .records import Content, read_content
 from .schemas import Schema
@@ -83,6 +84,7 @@ class Entity:
     Attributes:
         name: proposed for the source's table.
         topic: of Kafka, or None.
+        tables: that the records say they are of, with database and schema; more than one is asked about.
         location: folder of its objects, below the inspected location.
         name_filter: Spark's ``pathGlobFilter`` where other entities share the folder; else None.
         layout: ``confluent``, ``lenses``, or None.
@@ -117,6 +119,7 @@ class Entity:
 
     name: str
     topic: str | None
+    tables: tuple[str, ...]
     location: str
     name_filter: str | None
     layout: str | None
@@ -151,11 +154,23 @@ class Entity:
 
 @dataclass
 class _Found:
-    """The objects of one entity, as they are listed."""
+    """The objects of one entity, as they are listed.
+
+    Attributes:
+        folder: below the location.
+        topic: of Kafka, or None.
+        layout: of the names, or None.
+        location: that was inspected.
+        alike: folders that may be of the same table, this one among them: they have the topic too, or they have none
+            and their names differ in numbers alone.
+        objects: with what their names say.
+    """
 
     folder: str
     topic: str | None
     layout: str | None
+    location: str = ""
+    alike: list[str] = field(default_factory=list)
     objects: list[tuple[StoredObject, ObjectName]] = field(default_factory=list)
 
 
@@ -169,8 +184,12 @@ def list_entities(storage: Storage) -> tuple[list[_Found], list[str]]:
             others.append(stored.path)
             continue
         key = (name.folder, name.topic)
-        found.setdefault(key, _Found(name.folder, name.topic, name.layout)).objects.append((stored, name))
+        entity = found.setdefault(key, _Found(name.folder, name.topic, name.layout, storage.location))
+        entity.objects.append((stored, name))
+    alike: dict[tuple[str | None, str], list[str]] = defaultdict(list)
     for entity in found.values():
+        entity.alike = alike[entity.topic, "" if entity.topic else without_numbers(entity.folder)]
+        entity.alike.append(entity.folder)
         entity.objects.sort(key=lambda entry: (entry[1].partition or 0, entry[1].offset or 0, entry[0].path))
     return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], others
 
@@ -195,6 +214,7 @@ class _Reading:
     connectors: Counter[str] = field(default_factory=Counter)
     versions: set[str] = field(default_factory=set)
     tables: set[TableName] = field(default_factory=set)
+    columns_of_files: dict[str, set[str]] = field(default_factory=dict)
     message_keys: list[Any] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
@@ -228,6 +248,7 @@ class _Reading:
             if offset is None and name.offset is not None and name.layout == "confluent":
                 offset = name.offset + line - 1
             self.add_record(record, is_copy=self._is_copy(name.partition, offset))
+            self.columns_of_files.setdefault(path, set()).update(record.after or ())
             # As many as there are changes: in which folder each lies.
             self.folders += [path.rpartition("/")[0]] * (len(self.changes) - len(self.folders))
             if offset is not None:
@@ -350,6 +371,7 @@ def describe_entity(
     return Entity(
         name=_entity_name(found, reading),
         topic=found.topic,
+        tables=tuple(sorted(".".join(name) for name in reading.tables)),
         location=found.folder,
         name_filter=_name_filter(found) if shared else None,
         layout=found.layout,
@@ -365,7 +387,7 @@ def describe_entity(
         key=key,
         order=order,
         columns=columns,
-        questions=tuple(_questions(key, order, columns, reading, table)) if shape else (),
+        questions=tuple(_questions(found, key, order, columns, reading, table)) if shape else (),
         ops=dict(reading.ops),
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
@@ -386,6 +408,9 @@ def describe_entity(
 def _key(
     found: _Found, reading: _Reading, shape: str | None, table: DeclaredTable | None, columns: Sequence[Column]
 ) -> Key:
+    apart = question_of_tables({".".join(name) for name in reading.tables}, reading.columns_of_files)
+    if apart:
+        return Key((), "rows that may be of several tables", apart)
     if table:
         return Key(table.key, "the schema changes beside it")
     if not shape:
@@ -452,7 +477,7 @@ def _entity_name(found: _Found, reading: _Reading) -> str:
         return next(iter(reading.tables))[-1]
     if found.topic:
         return found.topic.rpartition(".")[2]
-    return found.folder.rpartition("/")[2] or "rows"
+    return name_of_folder(found.folder) or name_of_folder(found.location) or "rows"
 
 
 def _name_filter(found: _Found) -> str | None:
@@ -489,9 +514,14 @@ def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ..
 
 
 def _questions(
-    key: Key, order: Order, columns: Sequence[Column], reading: _Reading, table: DeclaredTable | None
+    found: _Found, key: Key, order: Order, columns: Sequence[Column], reading: _Reading, table: DeclaredTable | None
 ) -> Iterator[str]:
-    asked = [key.question, order.question, *(column.type.question for column in columns)]
+    asked = [
+        question_of_folders(found.folder, found.alike),
+        key.question,
+        order.question,
+        *(column.type.question for column in columns),
+    ]
     yield from (question for question in asked if question)
     if len(reading.kinds) > 1:
         counts = " and ".join(f"{count} are of shape {kind}" for kind, count in reading.kinds.most_common())

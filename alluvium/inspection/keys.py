@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from alluvium.wording import counted
+
 from .delete_images import columns_of_deletes
 from .key_names import inner_columns, is_named_like_key, is_own_key
 from .living_rows import count_of_tests, is_key, values_of
@@ -102,7 +104,7 @@ def key_of_rows(
     named = [name for name in candidates if is_named_like_key(name)]
     unique = [name for name in named if _count(rows, name) == len(rows)]
     if unique:
-        return _named_key(entity, unique, named, folders, rows, len(rows) - 1, f"unique in {len(rows)} rows")
+        return _named_key(entity, unique, named, folders, rows, len(rows) - 1, f"unique in {counted(len(rows), 'row')}")
     if not named:
         return Key((), f"no column of {len(rows)} rows is called like a key", "which columns are the key?")
     first = min(named, key=lambda name: not is_own_key(name, entity))
@@ -116,7 +118,7 @@ def _unique(entity: str, changes: Sequence[RowChange], candidates: Sequence[str]
     Inserts of a key that lives are allowed inside a transaction (a swap of keys) as long as one row is left at its end.
     """
     rows = [change.after for change in changes if change.after]
-    why = f"unique in {len(rows)} images of the data"
+    why = f"unique in {counted(len(rows), 'image')} of the data"
     named = [name for name in candidates if is_named_like_key(name)]
     unique = [name for name in named if is_key(changes, [name])]
     if unique:

@@ -11,6 +11,15 @@ from urllib.parse import unquote
 _CONFLUENT = re.compile(r"^(?P<topic>.+)\+(?P<partition>\d+)\+(?P<offset>\d+)(?P<extensions>(\.\w+)*)$")
 _LENSES = re.compile(r"^(?P<topic>.+)\((?P<partition>\d+)_(?P<offset>\d+)\)(?P<extensions>(\.\w+)*)$")
 
+# What `path.format` makes of a time: 2026, 11, 2026-11, 20261122, 2026.11.22, 2026-11-22T05, 2026-W47, dt-2026.
+_DATE = re.compile(
+    r"((year|month|day|hour|minute|date|time|dt|ds|ymd)[-_.])?"
+    r"(\d{1,2}|(19|20)\d\d([-_.]?\d\d){0,2}([-_.T]?\d\d([-_.:]?\d\d){0,2})?|(19|20)\d\d-?W\d\d|\d\d[-_.]\d\d[-_.](19|20)\d\d)",
+    re.IGNORECASE,
+)
+# Hive-style partitions that are not parts of one table.
+_NAMES_OF_TABLES = {"table", "table_name", "tablename", "topic", "entity", "collection"}
+
 _FORMATS = {"json": "json", "jsonl": "json", "ndjson": "json", "avro": "avro", "parquet": "parquet"}
 _COMPRESSIONS = {"gz": "gzip", "snappy": "snappy", "zstd": "zstd", "bz2": "bzip2", "lz4": "lz4"}
 
@@ -68,6 +77,27 @@ def parse_name(path: str) -> ObjectName:
     )
 
 
+def name_of_folder(path: str) -> str | None:
+    """The last part of a path that no partitioner has made, as the name of a table.
+
+    Args:
+        path: with ``/`` between its parts; of ``table=orders`` the value is the name.
+
+    Returns:
+        None where there is no such part.
+    """
+    for part in reversed(PurePosixPath(path).parts):
+        if not _is_made_by_partitioner(part) and part.strip("/"):
+            return unquote(part.rpartition("=")[2]) or part
+    return None
+
+
 def _is_made_by_partitioner(folder: str) -> bool:
-    """A Hive-style partition (``country=Peru``, ``year=2026``), or a bare part of a date (``2026``, ``11``)."""
-    return "=" in folder or re.fullmatch(r"\d{1,4}", folder) is not None
+    """A Hive-style partition (``country=Peru``, ``year=2026``), or a date or a part of one (``2026``, ``2026-11-22``).
+
+    A number that is no year, and a folder ``table=orders``, is what the table is known by.
+    """
+    name, equals, _ = folder.partition("=")
+    if equals:
+        return name.lower().strip("_") not in _NAMES_OF_TABLES
+    return _DATE.fullmatch(folder) is not None

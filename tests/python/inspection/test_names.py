@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.inspection.names import ObjectName, parse_name
+from alluvium.inspection.names import ObjectName, name_of_folder, parse_name
 from alluvium.inspection.objects import is_hidden
 
 CONFLUENT = ObjectName("topics/shop.orders", "shop.orders", "confluent", 2, 300, "json", None, ())
@@ -37,6 +37,49 @@ CONFLUENT = ObjectName("topics/shop.orders", "shop.orders", "confluent", 2, 300,
 )
 def test_what_a_path_says(path: str, expected: ObjectName) -> None:
     assert parse_name(path) == expected
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        "2024-05-01",
+        "2024-05",
+        "20240501",
+        "2024050112",
+        "2024.05.01",
+        "2024_05_01",
+        "2024-05-01T10",
+        "2024-05-01-10-30",
+        "2024-W18",
+        "01-05-2024",
+        "dt-2024",
+        "hour=05/2024.05.01",
+        "2024/05/01",
+        "dt=2024-05-01",
+    ],
+)
+def test_folders_of_a_time_are_no_tables(day: str) -> None:
+    assert parse_name(f"orders/{day}/part-1.json").folder == "orders"
+
+
+@pytest.mark.parametrize("folder", ["1001", "20241301x", "v2", "orders_2024", "table=orders", "topic=shop.orders"])
+def test_other_folders_are(folder: str) -> None:
+    assert parse_name(f"raw/{folder}/dt=2024/part-1.json").folder == f"raw/{folder}"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("s3a://lake/raw/orders", "orders"),
+        ("/landing/orders/2024-05-01", "orders"),
+        ("raw/table=orders", "orders"),
+        ("raw/table=", "table="),
+        ("/", None),
+        ("", None),
+    ],
+)
+def test_name_of_a_folder(path: str, expected: str | None) -> None:
+    assert name_of_folder(path) == expected
 
 
 @pytest.mark.parametrize(
