@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from .delete_images import has_whole_images
+from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
 from .keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
 from .living_rows import RowChange, transaction_of
 from .mixtures import question_of_folders, question_of_tables, without_numbers
@@ -17,7 +18,7 @@ from .records import Content, read_content
 from .schemas import Schema
 from .shapes import Record, is_outbox, recognise
 from .table_changes import DeclaredTable, TableName, declared_tables, find_table
-from .types import ProposedType, Values, propose_from_schema, propose_from_values
+from .types import ProposedType, Values, propose_from_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -222,6 +223,7 @@ class _Reading:
     added_fields: set[str] = field(default_factory=set)
     placeholders: Counter[str] = field(default_factory=Counter)
     schemas: dict[int, Schema] = field(default_factory=dict)
+    schema_times: dict[int, float] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
     images: int = 0
     first_columns: frozenset[str] = frozenset()
@@ -287,6 +289,8 @@ class _Reading:
             self.message_keys.append(record.key)
         if record.schema:
             self.schemas[id(record.schema)] = record.schema
+            times = (self.schema_times.get(id(record.schema), 0.0), *self.seconds[-1:])
+            self.schema_times[id(record.schema)] = max(times)
         deleted = op == "d" and record.kind == "flattened"
         before, after = (record.after, None) if deleted else (record.before, record.after)
         if after is not None:
@@ -491,9 +495,9 @@ _NUMBERS = ("int32", "int64")
 
 
 def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ...]:
-    described: dict[str, Schema] = {}
-    for schema in reading.schemas.values():
-        described |= schema.fields
+    schemas = sorted(reading.schemas.items(), key=lambda entry: reading.schema_times[entry[0]])
+    versions = versions_of_fields(schema for _, schema in schemas)
+    described = {name: newest_that_holds_all(found) for name, found in versions.items()}
     columns = []
     for name in [*described, *(name for name in reading.values if name not in described)]:
         values = reading.values.get(name, Values())
@@ -502,7 +506,7 @@ def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ..
         elif name in described and (
             reading.says_meaning or described[name].name or described[name].type not in (*_NUMBERS, "string")
         ):
-            proposed = propose_from_schema(described[name])
+            proposed = propose_from_versions(versions[name])
         else:
             proposed = propose_from_values(name, values, described.get(name))
         said = described.get(name)
