@@ -10,7 +10,7 @@ from alluvium.wording import counted
 
 from .delete_images import columns_of_deletes
 from .key_names import inner_columns, is_named_like_key, is_own_key
-from .living_rows import count_of_tests, is_key, values_of
+from .living_rows import Inserts, count_inserts, is_key, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +104,15 @@ def key_of_rows(
     named = [name for name in candidates if is_named_like_key(name)]
     unique = [name for name in named if _count(rows, name) == len(rows)]
     if unique:
-        return _named_key(entity, unique, named, folders, rows, len(rows) - 1, f"unique in {counted(len(rows), 'row')}")
+        return _named_key(
+            entity,
+            unique,
+            named,
+            folders,
+            rows,
+            Inserts(len(rows), len(rows) - 1),
+            f"unique in {counted(len(rows), 'row')}",
+        )
     if not named:
         return Key((), f"no column of {len(rows)} rows is called like a key", "which columns are the key?")
     first = min(named, key=lambda name: not is_own_key(name, entity))
@@ -122,7 +130,7 @@ def _unique(entity: str, changes: Sequence[RowChange], candidates: Sequence[str]
     named = [name for name in candidates if is_named_like_key(name)]
     unique = [name for name in named if is_key(changes, [name])]
     if unique:
-        return _named_key(entity, unique, named, folders, rows, count_of_tests(changes), why)
+        return _named_key(entity, unique, named, folders, rows, count_inserts(changes), why)
     others = [name for name in candidates if name not in named]
     for length in range(1, min(MAX_KEY_COLUMNS, len(candidates)) + 1):
         for names in combinations([*named, *others], length):
@@ -138,7 +146,7 @@ def _named_key(
     named: Sequence[str],
     folders: Sequence[str],
     rows: Sequence[Mapping[str, Any]],
-    tests: int,
+    inserts: Inserts,
     why: str,
 ) -> Key:
     """The best of the columns that are called like a key and unique, with what has to be asked about it.
@@ -149,7 +157,7 @@ def _named_key(
         named: all columns that are called like a key.
         folders: columns that the files are parted by, the outermost first.
         rows: images of the table.
-        tests: rows that could have contradicted a column.
+        inserts: what could have contradicted a column.
         why: what says so.
     """
     inner = inner_columns(unique, folders)
@@ -158,13 +166,15 @@ def _named_key(
     first, rivals = ranked[0], [name for name in ranked[1:] if name not in own]
     is_certain = bool(own) or len(inner) < len(unique)
     question = None
-    if not tests:
+    if not (inserts.rows if own else inserts.tests):
         question = f"{_is_the_key([first])}? Nothing in the files could show that it is not."
     elif rivals:
         question = f"{_is_the_key([first])}, or is it {', or '.join(rivals)}? Each is unique in these files."
     elif not is_certain and len(named) > 1:
-        question = f"{_is_the_key([first])} alone, or with another one of {', '.join(named)}?"
-    elif not is_certain and tests < MIN_TESTS:
+        question = (
+            f"{_is_the_key([first])} alone, or together with {', '.join(name for name in named if name != first)}?"
+        )
+    elif not is_certain and inserts.tests < MIN_TESTS:
         question = f"{_is_the_key([first])}? It may be unique by chance in {len(rows)} images."
     return Key((first,), why, question)
 

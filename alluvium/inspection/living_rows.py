@@ -48,10 +48,22 @@ def transaction_of(op: str, source: Mapping[str, Any]) -> Hashable:
     return None if found is None else str(found)
 
 
-def count_of_tests(changes: Sequence[RowChange]) -> int:
-    """How many changes could show that columns are no key: creates, and rows of a snapshot, that follow another row.
+@dataclass(frozen=True)
+class Inserts:
+    """The changes that could show that columns are no key: an update of a row tells nothing of the others.
 
-    An update of a row tells nothing of the others, and a row of another snapshot may be one that is known.
+    Attributes:
+        rows: creates and rows of snapshots.
+        tests: those of them that follow another row: creates, and rows of the same snapshot. A row of another snapshot
+            may be one that is known.
+    """
+
+    rows: int
+    tests: int
+
+
+def count_inserts(changes: Sequence[RowChange]) -> Inserts:
+    """The creates and rows of snapshots among changes.
 
     Args:
         changes: in the order of their partitions.
@@ -63,7 +75,7 @@ def count_of_tests(changes: Sequence[RowChange]) -> int:
         is_any = change.op != "t" and (is_any or change.after is not None)
         if change.op == "r":
             snapshots.add(change.transaction)
-    return tests
+    return Inserts(sum(change.op in ("c", "r") for change in changes), tests)
 
 
 def is_key(changes: Sequence[RowChange], columns: Sequence[str]) -> bool:
