@@ -261,7 +261,7 @@ class _Reading:
 
     def _is_copy(self, partition: int | None, offset: int | None) -> bool:
         """Whether a record of the same place in Kafka was there before, which takes the place of this one."""
-        if partition is None or offset is None or len(self.changes) >= MAX_CHANGES_FOR_KEY:
+        if partition is None or not isinstance(offset, int) or len(self.changes) >= MAX_CHANGES_FOR_KEY:
             return False
         is_copy = (partition, offset) in self.places
         self.places.add((partition, offset))

@@ -125,7 +125,10 @@ def _declared(table: Mapping[str, Any]) -> DeclaredTable:
         if column.get("defaultValueExpression") is not None
     }
     types = {column["name"]: _propose(column) for column in table["columns"]}
-    return DeclaredTable(tuple(table.get("primaryKeyColumnNames") or ()), types, defaults)
+    key = tuple(table.get("primaryKeyColumnNames") or ())
+    if not types.keys() >= set(key):
+        raise ValueError(f"{key} are no columns of the table")
+    return DeclaredTable(key, types, defaults)
 
 
 def _propose(column: Mapping[str, Any]) -> ProposedType:

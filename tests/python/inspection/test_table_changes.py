@@ -92,7 +92,16 @@ def test_type_of_mysql(type_name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", ["nojson", ["x"], 7, None, [{"table": {}}], [{"id": '"d"."t"', "table": {"columns": ["x"]}}]]
+    "changes",
+    [
+        "nojson",
+        ["x"],
+        7,
+        None,
+        [{"table": {}}],
+        [{"id": '"d"."t"', "table": {"columns": ["x"]}}],
+        [{"id": '"d"."t"', "table": {"columns": [], "primaryKeyColumnNames": "id"}}],
+    ],
 )
 def test_what_is_no_table_change_is_left_out(changes: Any) -> None:
     assert declared_tables({"tableChanges": changes}) == {}
