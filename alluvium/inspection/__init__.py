@@ -26,12 +26,14 @@ class Inspection:
         sampling: how much was read.
         entities: by folder and topic.
         others: paths of files that are no change files.
+        file: name of the one file that was looked at; None of a folder.
     """
 
     location: str
     sampling: Sampling
     entities: tuple[Entity, ...]
     others: tuple[str, ...]
+    file: str | None = None
 
     def require_changes(self) -> None:
         """Raise where there is nothing to work with.
@@ -74,4 +76,4 @@ def inspect(
         describe_entity(entity, reading, folders[entity.folder] > 1 or entity.folder in others_in, declared)
         for entity, reading in zip(found, readings, strict=True)
     )
-    return Inspection(storage.location, sampling, entities, tuple(others))
+    return Inspection(storage.location, sampling, entities, tuple(others), storage.file)

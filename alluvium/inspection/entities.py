@@ -12,7 +12,7 @@ from .field_versions import newest_that_holds_all, propose_from_versions, versio
 from .keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
 from .living_rows import RowChange, transaction_of
 from .mixtures import question_of_folders, question_of_tables, without_numbers
-from .names import ObjectName, name_of_folder, parse_name
+from .names import ObjectName, name_filter, name_of_folder, parse_name
 from .order import Order, propose_order
 from .records import Content, read_content
 from .schemas import Schema
@@ -377,7 +377,7 @@ def describe_entity(
         topic=found.topic,
         tables=tuple(sorted(".".join(name) for name in reading.tables)),
         location=found.folder,
-        name_filter=_name_filter(found) if shared else None,
+        name_filter=name_filter(found.topic, found.layout) if shared and found.topic else None,
         layout=found.layout,
         format=formats.most_common(1)[0][0],
         compressions=tuple(sorted(reading.compressions)),
@@ -482,13 +482,6 @@ def _entity_name(found: _Found, reading: _Reading) -> str:
     if found.topic:
         return found.topic.rpartition(".")[2]
     return name_of_folder(found.folder) or name_of_folder(found.location) or "rows"
-
-
-def _name_filter(found: _Found) -> str | None:
-    if found.topic is None:
-        return None
-    escaped = "".join(f"\\{letter}" if letter in "\\*?[]{}" else letter for letter in found.topic)
-    return f"{escaped}{'(' if found.layout == 'lenses' else '+'}*"
 
 
 _NUMBERS = ("int32", "int64")

@@ -92,6 +92,21 @@ def name_of_folder(path: str) -> str | None:
     return None
 
 
+def name_filter(topic: str, layout: str | None) -> str:
+    """Spark's ``pathGlobFilter`` for the objects of a topic.
+
+    Args:
+        topic: that the names begin with.
+        layout: ``confluent`` or ``lenses``.
+    """
+    return f"{escaped_glob(topic)}{'(' if layout == 'lenses' else '+'}*"
+
+
+def escaped_glob(name: str) -> str:
+    """A name as the pattern that it alone fits."""
+    return "".join(f"\\{letter}" if letter in "\\*?[]{}" else letter for letter in name)
+
+
 def _is_made_by_partitioner(folder: str) -> bool:
     """A Hive-style partition (``country=Peru``, ``year=2026``), or a date or a part of one (``2026``, ``2026-11-22``).
 

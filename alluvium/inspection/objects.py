@@ -41,9 +41,11 @@ class Storage(Protocol):
 
     Attributes:
         location: folder, with the scheme as Spark names it (``s3a``) and without a slash at its end.
+        file: name of the one object that was asked for, once the objects are listed; None of a folder.
     """
 
     location: str
+    file: str | None
 
     def objects(self) -> Iterator[StoredObject]:
         """Every object that Spark would read, in no certain order."""
@@ -92,6 +94,7 @@ class LocalStorage:
         self._file = root if root.is_file() else None
         self._folder = root.resolve().parent if self._file else root.resolve()
         self.location = str(self._folder)
+        self.file = self._file.name if self._file else None
 
     def objects(self) -> Iterator[StoredObject]:
         """Files in the order of their paths."""
@@ -131,6 +134,7 @@ class S3Storage:
         self._prefix = prefix
         self._client: Any = boto3.client("s3")
         self._listed = f"{prefix}/" if prefix else ""
+        self.file: str | None = None
         self.location = f"s3a://{bucket}/{prefix}".rstrip("/")
 
     def objects(self) -> Iterator[StoredObject]:
@@ -154,6 +158,7 @@ class S3Storage:
             raise LocationError(
                 f"s3://{self._bucket}/{self._prefix}: no object there; give the prefix that the sink writes to."
             )
+        self.file = name
         yield from single
 
     def _below(self, prefix: str) -> Iterator[StoredObject]:
