@@ -34,6 +34,7 @@ _LOG = (
     "_cdc_batch",
 )
 _IMAGE = ("_cdc_image_position", "_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns")
+_GRAIN = "unique_combination"
 _COUNTS = ("_cdc_row_hash", "_cdc_row_count", "_cdc_ambiguous_events")
 
 
@@ -53,6 +54,8 @@ class Model:
         has_row: whether it has the source's columns.
         has_keys_filled: whether the key's columns are never NULL in it.
         needs_key: whether a table without a key has no such model.
+        grain_without_key: columns that tell its rows apart where there is no key.
+        grain_after_key: columns that do so together with the key.
     """
 
     layer: str
@@ -66,33 +69,49 @@ class Model:
     has_row: bool = True
     has_keys_filled: bool = False
     needs_key: bool = False
+    grain_without_key: Sequence[str] = ()
+    grain_after_key: Sequence[str] = ()
 
     def name(self, source: str, entity: str) -> str:
         """Name of the model of an entity."""
         return f"{self.layer}_{source}__{entity}{self.suffix}"
 
-    def columns(self, has_key: bool) -> Sequence[str]:
-        """Columns after those of the source."""
-        return self.own if has_key or not self.own_without_key else self.own_without_key
+    def columns(self, key: Sequence[str] | None) -> Sequence[str]:
+        """Columns after those of the source; of a key that is not known yet, those with either answer."""
+        if key is None and self.own_without_key:
+            return [name for name in self.own if name in self.own_without_key]
+        return self.own if key or not self.own_without_key else self.own_without_key
 
-    def tests(self, key: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Tests of the model and their arguments, by the columns of the key."""
+    def all_columns(self) -> set[str]:
+        """Columns after those of the source, with any key."""
+        return {*self.own, *self.own_without_key}
+
+    def tests(self, key: Sequence[str] | None) -> dict[str, dict[str, Any]]:
+        """Tests of the model and their arguments, by the columns of the key; None where it is not known yet."""
         if self.layer == "stg":
             return {"every_line_accounted_for": {}, "rejected_within_threshold": {}}
         if self.layer == "qrn":
-            return {"unique_combination": {"columns": ["_cdc_file_path", "_cdc_file_length", "_cdc_line"]}}
+            return {_GRAIN: {"columns": ["_cdc_file_path", "_cdc_file_length", "_cdc_line"]}}
         found: dict[str, dict[str, Any]] = {"unresolved_within_threshold": {}} if self.suffix == "_state" else {}
+        if key is not None:
+            found[_GRAIN] = {"columns": [*(key or self.grain_without_key), *self.grain_after_key]}
         if self.suffix == "_history":
-            return {
-                "unique_combination": {"columns": [*key, "_cdc_position"]},
-                "versions_do_not_overlap": {"key": list(key)},
-            }
-        if key:
-            found["unique_combination"] = {"columns": list(key)}
-        else:
-            grain = ["_cdc_row_hash"] if self.suffix == "_state" else ["_cdc_row_hash", "_cdc_row_number"]
-            found["unique_combination"] = {"columns": grain}
+            found["versions_do_not_overlap"] = {"key": list(key or ())}
         return found
+
+    def key_of(self, declared: Mapping[str, Any]) -> list[str] | None:
+        """The key that the tests of a model's YAML were written for; None where none was known.
+
+        Args:
+            declared: what the YAML says of the model.
+        """
+        tests = declared.get("data_tests")
+        for test in tests if isinstance(tests, list) else ():
+            for name, said in test.items() if isinstance(test, dict) else ():
+                if str(name).rpartition(".")[2] == _GRAIN and isinstance(said, dict):
+                    columns = (said.get("arguments") or {}).get("columns") or []
+                    return [str(one) for one in columns if one not in {*self.grain_without_key, *self.grain_after_key}]
+        return None
 
 
 MODELS = (
@@ -130,6 +149,7 @@ MODELS = (
         ("_is_deleted", "_deleted_at", *_IMAGE, *_NEWEST),
         own_without_key=(*_COUNTS, "_is_deleted", "_deleted_at", *_NEWEST),
         filled=("_is_deleted", "_cdc_position"),
+        grain_without_key=("_cdc_row_hash",),
     ),
     Model(
         "slv",
@@ -139,6 +159,7 @@ MODELS = (
         ("_cdc_unresolved_columns", *_NEWEST),
         own_without_key=("_cdc_row_hash", "_cdc_row_number", *_NEWEST),
         has_keys_filled=True,
+        grain_without_key=("_cdc_row_hash", "_cdc_row_number"),
     ),
     Model(
         "slv",
@@ -162,6 +183,7 @@ MODELS = (
         filled=("_is_current", "_cdc_position"),
         docs={"_cdc_image_position": "_cdc_version_image_position", "_cdc_position": "_cdc_version_position"},
         needs_key=True,
+        grain_after_key=("_cdc_position",),
     ),
 )
 

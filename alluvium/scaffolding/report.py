@@ -8,6 +8,8 @@ from rich.text import Text
 
 from alluvium.wording import counted
 
+from .changes import WRITTEN
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -17,7 +19,7 @@ _STYLES = {"new": "green", "added": "green", "replaced": "red", "kept": "yellow"
 
 
 def print_scaffold(console: Console, scaffold: Scaffold, *, is_dry: bool) -> None:
-    """Print the files with what happens to each, the differences of those that were there, and the open questions.
+    """Print the files with what happens to each, the differences of those that were there, questions and notices.
 
     Args:
         console: to print to.
@@ -31,7 +33,9 @@ def print_scaffold(console: Console, scaffold: Scaffold, *, is_dry: bool) -> Non
     for feed in scaffold.feeds:
         for question in feed.questions:
             console.print(Text(f"? {feed.entity.name}: {question}", style="yellow"))
-    written = sum(change.kind in ("new", "added", "replaced") for change in scaffold.changes)
+    for subject, notice in scaffold.notices:
+        console.print(Text(f"! {subject}: {notice}", style="yellow"))
+    written = sum(change.kind in WRITTEN for change in scaffold.changes)
     kept = sum(change.kind == "kept" for change in scaffold.changes)
     console.print(
         f"{counted(written, 'file')} {'to write' if is_dry else 'written'}"

@@ -1,10 +1,12 @@
-"""Items put into a list of a YAML file that people edit."""
+"""Items and entries put into a YAML file that people edit."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import yaml
+
+from .project import newline_of
 
 
 class EditError(Exception):
@@ -28,14 +30,46 @@ def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, i
     if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style or not sequence.value:
         raise EditError(f"{' / '.join(map(str, path))} is no list with an item a line")
     place = next((node for node in sequence.value if before is not None and _value(node, "name") == before), None)
+    item = item.replace("\n", newline_of(text))
     lines = text.splitlines(keepends=True)
     number = place.start_mark.line if place else _last_line(sequence.value[-1], lines) + 1
     expected = yaml.safe_load(text)
-    _list_at(expected, path).insert(
-        sequence.value.index(place) if place else len(sequence.value), yaml.safe_load(item)[0]
-    )
+    _at(expected, path).insert(sequence.value.index(place) if place else len(sequence.value), yaml.safe_load(item)[0])
+    return _edited(lines, number, item, expected, path)
+
+
+def with_entry(text: str, path: list[str | tuple[str, str]], key: str, value: str) -> str:
+    """Put an entry to the end of a mapping, all other lines left as they are.
+
+    Args:
+        text: of the file.
+        path: keys that lead to the mapping, as of :func:`inserted`.
+        key: of the entry.
+        value: as YAML writes it on one line.
+
+    Raises:
+        EditError: there is no such mapping, it is written on one line, or it has the key.
+    """
+    mapping = _find(yaml.compose(text), path)
+    if not isinstance(mapping, yaml.MappingNode) or mapping.flow_style or not mapping.value:
+        raise EditError(f"{' / '.join(map(str, path))} is no mapping with an entry a line")
+    expected = yaml.safe_load(text)
+    if key in _at(expected, path):
+        raise EditError(f"{' / '.join(map(str, path))} has {key} already")
+    _at(expected, path)[key] = yaml.safe_load(value)
+    first, last = mapping.value[0][0], mapping.value[-1]
+    lines = text.splitlines(keepends=True)
+    is_block = isinstance(last[1], yaml.CollectionNode) and not last[1].flow_style
+    end = last[1].end_mark
+    number = _last_line(last[1], lines) + 1 if is_block else end.line + (end.column > 0)
+    line = f"{' ' * first.start_mark.column}{key}: {value}{newline_of(text)}"
+    return _edited(lines, number, line, expected, path)
+
+
+def _edited(lines: list[str], number: int, item: str, expected: Any, path: list[str | tuple[str, str]]) -> str:
+    """Lines with an item at a place, if they say then what is expected."""
     if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
+        lines[-1] += newline_of("".join(lines))
     edited = "".join([*lines[:number], item, *lines[number:]])
     try:
         fits = yaml.safe_load(edited) == expected
@@ -74,11 +108,10 @@ def _value(node: yaml.Node, name: str) -> Any:
     return next((value.value for key, value in node.value if key.value == name), None)
 
 
-def _list_at(document: Any, path: list[str | tuple[str, str]]) -> list[Any]:
+def _at(document: Any, path: list[str | tuple[str, str]]) -> Any:
     for step in path:
         if isinstance(step, str):
             document = document[step]
         else:
             document = next(item for item in document if item.get(step[0]) == step[1])
-    found: list[Any] = document
-    return found
+    return document

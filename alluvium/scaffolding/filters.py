@@ -1,0 +1,39 @@
+"""Which of the files at a location are an entity's: Spark reads all that lie in or below a source's folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alluvium.inspection.names import escaped_glob, name_filter
+
+if TYPE_CHECKING:
+    from alluvium.inspection import Entity, Inspection
+
+
+def filter_of(inspection: Inspection, entity: Entity) -> str | None:
+    """``pathGlobFilter`` of the entity's own files, whatever lands beside them; None where names do not tell."""
+    if entity.topic:
+        return name_filter(entity.topic, entity.layout)
+    return escaped_glob(inspection.file) if inspection.file else None
+
+
+def neighbours(inspection: Inspection, entity: Entity) -> list[Entity]:
+    """Other entities in or below an entity's folder."""
+    below = f"{entity.location}/" if entity.location else ""
+    return [
+        other
+        for other in inspection.entities
+        if other is not entity and (other.location == entity.location or other.location.startswith(below))
+    ]
+
+
+def has_company(inspection: Inspection, entity: Entity) -> bool:
+    """Whether something else lies in or below an entity's folder, or may: beside one file nothing was looked at."""
+    below = f"{entity.location}/" if entity.location else ""
+    others = any(path.startswith(below) for path in inspection.others)
+    return bool(inspection.file) or others or bool(neighbours(inspection, entity))
+
+
+def undivided(inspection: Inspection, entity: Entity) -> list[Entity]:
+    """The neighbours whose files no filter on names can tell from an entity's."""
+    return [other for other in neighbours(inspection, entity) if entity.topic in (None, other.topic)]

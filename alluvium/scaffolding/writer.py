@@ -1,0 +1,265 @@
+"""The files of a source: its YAML, its models, their YAML and the columns' descriptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from alluvium import templates
+
+from .changes import Change, change
+from .declared import cdc_options
+from .feeds import Feed, slug
+from .models import Model, column_name
+from .project import newline_of, read_text, read_yaml, same_lines
+from .yaml_text import EditError, inserted, with_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .project import Project
+
+# Of Spark's words those that cannot begin a condition.
+RESERVED = frozenset(
+    {"and", "case", "cast", "exists", "from", "group", "interval", "not", "or", "order", "select", "where"}
+)
+DELETE_POLICIES = ("soft", "hard")
+
+
+class Writer:
+    """What a scaffold does to the files of one source.
+
+    Args:
+        project: that they belong to.
+        source: name of the dbt source.
+        prefix: of macros and tests, with its dot; empty in Alluvium's own project.
+        deletes: delete policy of the states; None for that of a state that is there, else the first.
+        location: that was inspected.
+        force: whether files that were edited by hand are replaced.
+    """
+
+    def __init__(
+        self, project: Project, source: str, prefix: str, deletes: str | None, location: str, *, force: bool
+    ) -> None:
+        self._project = project
+        self._source = source
+        self._prefix = prefix
+        self._deletes = deletes
+        self._location = location
+        self._force = force
+        self._templates = templates.environment(Path(__file__).parent / "templates")
+
+    def changes(self, feeds: Sequence[Feed], models: Sequence[Model]) -> Iterator[Change]:
+        """What happens to each file, the sources first.
+
+        Raises:
+            AlluviumError: a file that is there cannot be read.
+            EditError: a filter that a table needs cannot be put into it.
+        """
+        yield self._sources(feeds)
+        yield self._descriptions(feeds)
+        for feed in feeds:
+            for model in models:
+                if feed.key or not model.needs_key:
+                    path = self._project.model_path(f"silver/{self._source}/{model.name(self._source, feed.name)}.sql")
+                    yield self._model_sql(path, model, feed)
+                    yield self._model_yaml(f"{path.removesuffix('.sql')}.yml", model, feed)
+
+    def sources_path(self) -> str:
+        """Of the source's YAML, below the project."""
+        return self._project.model_path(f"bronze/{self._source}/_{self._source}__sources.yml")
+
+    def _render(self, template: str, **values: Any) -> str:
+        return self._templates.get_template(template).render(source=self._source, prefix=self._prefix, **values)
+
+    def _change(self, path: str, text: str, added: str | None, *, is_own: bool = False) -> Change:
+        return change(self._project.directory, path, text, added=added, is_own=is_own, force=self._force)
+
+    def _model_sql(self, path: str, model: Model, feed: Feed) -> Change:
+        file = self._project.directory / path
+        there = same_lines(read_text(file)) if file.exists() else None
+        by_deletes = {
+            deletes: {
+                is_row: self._render(model.template, feed=feed, is_row=is_row, deletes=deletes)
+                for is_row in (True, False)
+            }
+            for deletes in DELETE_POLICIES
+        }
+        deletes = self._deletes or next(
+            (deletes for deletes, texts in by_deletes.items() if there in texts.values()), DELETE_POLICIES[0]
+        )
+        is_own = any(there in texts.values() for texts in by_deletes.values())
+        return self._change(path, by_deletes[deletes][feed.options["shape"] == "row"], None, is_own=is_own)
+
+    def _sources(self, feeds: Sequence[Feed]) -> Change:
+        path = self.sources_path()
+        common = _common_options(feeds)
+        text = self._render(
+            "sources.yml.jinja",
+            location=self._location,
+            feeds=feeds,
+            common=common,
+            table=lambda feed: self._table(feed, common),
+        )
+        file = self._project.directory / path
+        return self._change(path, text, self._with_new_tables(file, feeds) if file.exists() else None)
+
+    def _table(self, feed: Feed, common: dict[str, Any]) -> str:
+        return self._render(
+            "table.yml.jinja",
+            feed=feed,
+            options={option: value for option, value in feed.options.items() if option not in common},
+            column=lambda name: self._column(feed, name),
+        )
+
+    def _column(self, feed: Feed, name: str, questions: Sequence[str] = ()) -> str:
+        return self._render(
+            "column.yml.jinja",
+            name=name,
+            doc=self._doc(feed, name),
+            said=feed.columns[name],
+            questions=questions,
+        )
+
+    def _doc(self, feed: Feed, name: str) -> str:
+        return f"{self._source}__{feed.name}__{column_name(feed.columns, name)}"
+
+    def _with_new_tables(self, file: Path, feeds: Sequence[Feed]) -> str | None:
+        """The file with the tables, columns and filters that it lacks; None where it cannot be added to."""
+        if self._force:
+            return None
+        text = read_text(file)
+        tables: list[str | tuple[str, str]] = ["sources", ("name", self._source), "tables"]
+        try:
+            for feed in feeds:
+                if feed.declared is None:
+                    text = inserted(text, tables, None, "\n" + self._table(feed, self._said_of_source(text, feed)))
+                    continue
+                if feed.lacks_filter:
+                    options = f"{{pathGlobFilter: {templates.scalar(feed.name_filter)}}}"
+                    text = with_entry(text, [*tables, ("name", feed.name), "external"], "options", options)
+                text = self._with_new_columns(text, [*tables, ("name", feed.name), "columns"], feed)
+        except EditError:
+            return None
+        return text
+
+    def _said_of_source(self, text: str, feed: Feed) -> dict[str, Any]:
+        """Options of a table that its source says already."""
+        source = next(entry for entry in yaml.safe_load(text)["sources"] if entry.get("name") == self._source)
+        said = ((source.get("config") or {}).get("meta") or {}).get("cdc") or {}
+        return {option: value for option, value in said.items() if feed.options.get(option) == value}
+
+    def _with_new_columns(self, text: str, path: list[str | tuple[str, str]], feed: Feed) -> str:
+        assert feed.declared is not None
+        new = [name for name in feed.columns if name not in feed.declared.columns]
+        for name in new:
+            about = [question for question in feed.questions if name in question.replace(",", " ").split()]
+            text = inserted(text, path, None, self._column(feed, name, [one for one in about if one not in text]))
+        return text
+
+    def _descriptions(self, feeds: Sequence[Feed]) -> Change:
+        path = self._project.model_path(f"_docs/{self._source}.md")
+        blocks = {
+            self._doc(feed, column.name): f"Column {column.name} of {feed.entity.name}: {column.type.why}."
+            for feed in feeds
+            for column in feed.entity.columns
+            if column.name in feed.columns
+        }
+        texts = {doc: f"{{% docs {doc} %}}{text}{{% enddocs %}}\n" for doc, text in blocks.items()}
+        file = self._project.directory / path
+        added = None
+        if file.exists():
+            there = read_text(file)
+            new = [f"\n{text}" for doc, text in texts.items() if f"{{% docs {doc} %}}" not in there]
+            added = there + "".join(new).replace("\n", newline_of(there))
+        return self._change(path, "\n".join(texts.values()), added)
+
+    def _model_yaml(self, path: str, model: Model, feed: Feed) -> Change:
+        file = self._project.directory / path
+        wanted = self._text_of_model(model, feed, feed.key, feed.model_columns)
+        if not file.exists():
+            return self._change(path, wanted, None)
+        there = read_text(file)
+        declared = _model_of(read_yaml(file), model.name(self._source, feed.name))
+        if declared is None:
+            return self._change(path, wanted, None)
+        names = [column["name"] for column in declared["columns"]]
+        rows = [name for name in names if name not in model.all_columns()]
+        is_own = same_lines(there) == self._text_of_model(model, feed, model.key_of(declared), rows)
+        if is_own:
+            # In their order of before: nothing is written because the files have shown them in another one.
+            left = [name for name in rows if not feed.leaves_out(name)]
+            new = [name for name in feed.model_columns if name not in left]
+            wanted = self._text_of_model(model, feed, feed.key, [*left, *new])
+        added = self._with_columns_of_row(there, model, feed, names) if model.has_row else there
+        return self._change(path, wanted, added, is_own=is_own)
+
+    def _text_of_model(self, model: Model, feed: Feed, key: list[str] | None, names: Sequence[str]) -> str:
+        filled = key if model.has_keys_filled and key else []
+        columns = [self._model_column(feed, name, not_null=name in filled) for name in names]
+        return self._render(
+            "model.yml.jinja",
+            model=model.name(self._source, feed.name),
+            description=model.description.format(
+                source=self._source,
+                entity=feed.entity.name,
+                key="not known yet" if key is None else ", ".join(key) or "none",
+            ),
+            tests=model.tests(key),
+            columns=[
+                *(columns if model.has_row else []),
+                *(
+                    self._render(
+                        "model_column.yml.jinja",
+                        name=name,
+                        doc=model.docs.get(name, name),
+                        not_null=name in model.filled,
+                        is_plain=True,
+                    )
+                    for name in model.columns(key)
+                ),
+            ],
+        )
+
+    def _model_column(self, feed: Feed, name: str, *, not_null: bool) -> str:
+        return self._render(
+            "model_column.yml.jinja",
+            name=name,
+            doc=self._doc(feed, name),
+            not_null=not_null and not cdc_options(feed.columns.get(name, {})).get("nullable"),
+            # dbt's own tests write the name as it is, unless told to quote it.
+            is_plain=slug(name) == name.lower().strip("_") and name.lower() not in RESERVED,
+        )
+
+    def _with_columns_of_row(self, text: str, model: Model, feed: Feed, names: Sequence[str]) -> str | None:
+        before = next((name for name in names if name not in feed.columns), None)
+        path: list[str | tuple[str, str]] = ["models", ("name", model.name(self._source, feed.name)), "columns"]
+        try:
+            for name in feed.model_columns:
+                if name not in names:
+                    text = inserted(text, path, before, self._model_column(feed, name, not_null=False))
+        except EditError:
+            return None
+        return text
+
+
+def _model_of(document: Any, name: str) -> dict[str, Any] | None:
+    """What a model's YAML says of it; None where that is not written as this command writes it."""
+    models = document.get("models") if isinstance(document, dict) else None
+    for entry in models if isinstance(models, list) else ():
+        columns = entry.get("columns") if isinstance(entry, dict) and entry.get("name") == name else None
+        if isinstance(columns, list) and all(isinstance(column, dict) and "name" in column for column in columns):
+            return dict(entry)
+    return None
+
+
+def _common_options(feeds: Sequence[Feed]) -> dict[str, Any]:
+    """What all feeds have in common and is the source's, not the tables'."""
+    common = {}
+    for option in ("connector", "shape", "layout", "store_envelope"):
+        values = [feed.options.get(option) for feed in feeds]
+        if values[0] is not None and all(value == values[0] for value in values):
+            common[option] = values[0]
+    return common

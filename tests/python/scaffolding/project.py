@@ -1,0 +1,54 @@
+"""A project beside a folder of change files, and what a scaffold does to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from alluvium.inspection import inspect
+from alluvium.scaffolding import Scaffold, plan
+
+SOURCES = "models/bronze/shop/_shop__sources.yml"
+
+
+def landed(root: Path, topic: str, *rows: dict[str, Any], offset: int = 0) -> None:
+    path = root / topic / "partition=0" / f"{topic}+0+{offset:010d}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = topic.rpartition(".")[2]
+    lines = [
+        {
+            "before": None,
+            "after": row,
+            "source": {"connector": "mysql", "table": table, "file": "b.000001", "pos": number, "row": 0},
+            "op": "c",
+        }
+        for number, row in enumerate(rows, start=offset)
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+
+def scaffolded(root: Path, folder: str = "landing", **options: Any) -> Scaffold:
+    """What a scaffold did; it is written."""
+    scaffold = plan(inspect(str(root / folder)), "shop", root / "project", **options)
+    scaffold.write(root / "project")
+    return scaffold
+
+
+def kinds(scaffold: Scaffold) -> dict[str, str]:
+    return {change.path: change.kind for change in scaffold.changes}
+
+
+def read(root: Path, path: str) -> str:
+    return (root / "project" / path).read_text(encoding="utf-8")
+
+
+def document(root: Path, path: str) -> Any:
+    return yaml.safe_load(read(root, path))
+
+
+def table_of(root: Path, name: str = "orders") -> dict[str, Any]:
+    (source,) = document(root, SOURCES)["sources"]
+    return next(table for table in source["tables"] if table["name"] == name)

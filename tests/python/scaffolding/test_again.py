@@ -1,0 +1,329 @@
+"""A scaffold of a project that has one: answers are kept, edits too, and what no longer holds is said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alluvium import AlluviumError
+from alluvium.scaffolding.yaml_text import EditError, with_entry
+
+from .project import SOURCES, document, kinds, landed, read, scaffolded, table_of
+
+STATE = "models/silver/shop/slv_shop__orders_state"
+LIVING = "models/silver/shop/slv_shop__orders"
+
+
+def edited(root: Path, path: str, edit: Callable[[str], str]) -> None:
+    (root / "project" / path).write_bytes(edit(read(root, path)).encode())
+
+
+def replaced(root: Path, path: str, old: str, new: str) -> None:
+    assert old in read(root, path)
+    edited(root, path, lambda text: text.replace(old, new))
+
+
+def model_of(root: Path, path: str) -> dict[str, Any]:
+    (model,) = document(root, f"{path}.yml")["models"]
+    return dict(model)
+
+
+def grain_of(root: Path, path: str) -> list[str] | None:
+    for test in model_of(root, path).get("data_tests", []):
+        for name, said in test.items() if isinstance(test, dict) else ():
+            if name == "alluvium.unique_combination":
+                return list(said["arguments"]["columns"])
+    return None
+
+
+def notices(root: Path, **options: Any) -> str:
+    return "\n".join(notice for _, notice in scaffolded(root, **options).notices)
+
+
+def flat(root: Path, topic: str, folder: str = "landing") -> None:
+    """A file of a topic, in no folder of its own."""
+    landed(root / "made", topic, {"id": 1}, {"id": 2})
+    (file,) = (root / "made" / topic).rglob("*.json")
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    file.rename(root / folder / file.name)
+
+
+def test_filter_that_another_topic_makes_needed(root: Path) -> None:
+    """Spark reads all that lies below a folder: rows of items would be living orders."""
+    flat(root, "web.public.orders", "flat")
+    scaffolded(root, "flat")
+    declared = read(root, SOURCES)
+    assert "options: {pathGlobFilter: web.public.orders+*}" in declared
+    replaced(root, SOURCES, "          options: {pathGlobFilter: web.public.orders+*}\n", "")
+    assert kinds(scaffolded(root, "flat"))[SOURCES] == "same", "it is alone there"
+    flat(root, "web.public.items", "flat/below")
+    assert kinds(scaffolded(root, "flat"))[SOURCES] == "added"
+    assert read(root, SOURCES).startswith(declared)
+    replaced(root, SOURCES, "web.public.orders+*", "'*.json'")
+    (notice,) = [notice for _, notice in scaffolded(root, "flat").notices]
+    assert "does its pathGlobFilter *.json leave out the files of web.public.items?" in notice
+    replaced(root, SOURCES, "pathGlobFilter: '*.json'", "maxFilesPerTrigger: 1")
+    assert "say options: {pathGlobFilter: web.public.orders+*}" in "\n".join(
+        notice for _, notice in scaffolded(root, "flat").notices
+    ), "the options are the user's own"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("web.public.orders+0+0000000000.json", "web.public.orders+*"), ("rows-[1].json", r"rows-\[1\].json")],
+)
+def test_filter_of_one_file(root: Path, path: str, expected: str) -> None:
+    flat(root, "web.public.orders", "flat")
+    flat(root, "web.public.items", "flat")
+    (root / "flat" / "rows-[1].json").write_text('{"id": 1}\n', encoding="utf-8")
+    (feed,) = scaffolded(root, f"flat/{path}").feeds
+    assert feed.name_filter == expected
+
+
+def test_files_that_no_filter_tells_apart(root: Path) -> None:
+    flat(root, "web.public.items", "flat/below")
+    (root / "flat" / "part-1.json").write_text('{"id": 1, "x": "a"}\n', encoding="utf-8")
+    feeds = {feed.name: feed for feed in scaffolded(root, "flat").feeds}
+    assert any("which files below" in question for question in feeds["flat" if "flat" in feeds else "rows"].questions)
+    table = table_of(root, next(name for name in feeds if name != "items"))
+    assert table["external"] == {"using": "json"}, "dbt refuses it until a location is said"
+
+
+def test_table_of_the_same_name_elsewhere(root: Path) -> None:
+    scaffolded(root)
+    declared = read(root, SOURCES)
+    landed(root / "moved", "us.public.orders", {"order_id": 1, "zip": "x"})
+    with pytest.raises(AlluviumError, match=r"table orders is declared at .*landing.*lie at .*moved.*another --source"):
+        scaffolded(root, "moved")
+    assert read(root, SOURCES) == declared
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("../landing/./shop.public.orders/", ""),
+        ("{{ var('landing') }}/shop.public.orders", ""),
+        ("{{ env_var('LANDING_OF_TESTS') }}/shop.public.orders", ""),
+        ("file://{{ var('landing') }}/shop.public.orders", ""),
+        ("{{ var('unknown') }}/shop.public.orders", "has variables that are not known here"),
+    ],
+)
+def test_location_in_other_words(root: Path, location: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANDING_OF_TESTS", str(root / "landing"))
+    (root / "project/dbt_project.yml").write_text(
+        f"name: analytics\nvars: {{analytics: {{landing: {root / 'landing'}}}}}\n", encoding="utf-8"
+    )
+    scaffolded(root)
+    replaced(root, SOURCES, f"location: {root / 'landing' / 'shop.public.orders'}", f"location: {json.dumps(location)}")
+    scaffold = scaffolded(root)
+    assert kinds(scaffold)[SOURCES] == "same"
+    assert [said in notice for _, notice in scaffold.notices] == ([True] if said else [])
+
+
+def test_answered_key(root: Path) -> None:
+    """The tests hold with either answer; a second run brings the models' YAML in line, and writes the history."""
+    landed(root / "keyless", "shop.public.orders", {"nr": 1, "x": "a"}, {"nr": 1, "x": "a"})
+    scaffold = scaffolded(root, "keyless", history=True)
+    assert ("orders", "it has no history before its key is declared; say that, and scaffold again.") in scaffold.notices
+    assert (grain_of(root, STATE), grain_of(root, LIVING)) == (None, None)
+    names = {column["name"] for column in model_of(root, LIVING)["columns"]}
+    assert not names & {"_cdc_row_hash", "_cdc_row_number", "_cdc_unresolved_columns"}
+    replaced(root, SOURCES, "        columns:\n", "        config: {meta: {cdc: {keys: [nr]}}}\n        columns:\n")
+    again = scaffolded(root, "keyless", history=True)
+    assert kinds(again)[f"{STATE}.yml"] == "replaced"
+    assert kinds(again)[f"{LIVING}_history.sql"] == "new"
+    assert (grain_of(root, STATE), grain_of(root, LIVING)) == (["nr"], ["nr"])
+    assert not [question for feed in again.feeds for question in feed.questions if "key" in question]
+    replaced(root, SOURCES, "{keys: [nr]}", "{key: []}")
+    scaffolded(root, "keyless")
+    assert grain_of(root, LIVING) == ["_cdc_row_hash", "_cdc_row_number"]
+
+
+def test_corrected_key(root: Path) -> None:
+    scaffolded(root, history=True)
+    replaced(root, f"{STATE}.yml", "    columns:\n", "    columns: # mine\n")
+    replaced(root, SOURCES, "key: [order_id]", "key: [note]")
+    again = scaffolded(root, history=True)
+    assert [grain_of(root, path) for path in (LIVING, f"{LIVING}_history")] == [["note"], ["note", "_cdc_position"]]
+    assert [column["name"] for column in model_of(root, LIVING)["columns"] if "data_tests" in column] == ["note"]
+    assert kinds(again)[f"{STATE}.yml"] == "same", "it was edited by hand"
+    assert set(kinds(scaffolded(root, history=True)).values()) == {"same"}
+
+
+def test_force_keeps_the_answers(root: Path) -> None:
+    scaffolded(root)
+    replaced(root, SOURCES, "key: [order_id]", "key: [note]\n              on_gap: fail")
+    replaced(root, SOURCES, "data_type: bigint", "data_type: decimal(20,0)")
+    scaffolded(root, force=True)
+    assert table_of(root)["config"]["meta"]["cdc"]["key"] == ["note"]
+    assert table_of(root)["config"]["meta"]["cdc"]["on_gap"] == "fail"
+    assert table_of(root)["columns"][0]["data_type"] == "decimal(20,0)"
+
+
+def test_changed_type_is_said(root: Path) -> None:
+    scaffolded(root)
+    assert notices(root) == ""
+    landed(root / "landing", "shop.public.orders", {"order_id": "A7", "note": "c"}, offset=2)
+    assert "order_id is declared bigint, and the files have string now" in notices(root)
+
+
+def test_column_that_is_left_out_stays_out(root: Path) -> None:
+    scaffolded(root)
+    replaced(root, SOURCES, "key: [order_id]", "key: [order_id]\n              except_column_list: [note]")
+    scaffolded(root)
+    for model in (STATE, LIVING):
+        assert "note" not in [column["name"] for column in model_of(root, model)["columns"]]
+    assert set(kinds(scaffolded(root)).values()) == {"same"}
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "message"),
+    [
+        (SOURCES, b"", "is no mapping with sources"),
+        (SOURCES, b"- a\n", "is no mapping with sources"),
+        (SOURCES, b"sources: [\n", "line 2"),
+        (SOURCES, b"sources:\n  - name: other\n", "has no source shop"),
+        (SOURCES, b"sources:\n  - name: shop\n    tables:\n", "tables of shop is no list"),
+        (SOURCES, b"sources:\n  - name: shop\n    tables:\n      - nam: x\n", "an item without a name"),
+        (
+            SOURCES,
+            b"sources:\n  - name: shop\n    tables:\n      - name: x\n        columns:\n",
+            "columns of x is no list",
+        ),
+        (SOURCES, b"sources: {{ var('x') }}\n", "in quotes"),
+        (SOURCES, b"version: 2\n---\nversion: 2\n", "one document"),
+        (SOURCES, "# ok\n# é\n".encode("latin-1"), "line 2: a character is not in UTF-8"),
+        (f"{LIVING}.yml", b"models: [\n", "line 2"),
+        ("dbt_project.yml", b"name: \xe9\n", "not in UTF-8"),
+        ("dbt_project.yml", b"name:\n", "has no name"),
+    ],
+)
+def test_file_that_cannot_be_read(root: Path, path: str, content: bytes, message: str) -> None:
+    scaffolded(root)
+    (root / "project" / path).write_bytes(content)
+    with pytest.raises(AlluviumError, match=message) as refused:
+        scaffolded(root)
+    assert str(root / "project") in str(refused.value)
+
+
+@pytest.mark.parametrize("content", ["", "version: 2\n", "models:\n", "models:\n  - name: slv_shop__orders\n"])
+def test_models_yaml_that_says_nothing_is_left(root: Path, content: str) -> None:
+    scaffolded(root)
+    edited(root, f"{LIVING}.yml", lambda _: content)
+    landed(root / "landing", "shop.public.orders", {"order_id": 3, "new": "c"}, offset=2)
+    assert kinds(scaffolded(root))[f"{LIVING}.yml"] == "kept"
+    assert read(root, f"{LIVING}.yml") == content
+
+
+def test_directory_in_the_place_of_a_file(root: Path) -> None:
+    scaffolded(root)
+    (root / "project" / SOURCES).unlink()
+    (root / "project" / SOURCES).mkdir()
+    with pytest.raises(AlluviumError, match="cannot be read"):
+        scaffolded(root)
+
+
+def test_topic_of_deletes_alone(root: Path) -> None:
+    landed(root / "landing", "shop.public.gone", {"id": 1})
+    (file,) = (root / "landing" / "shop.public.gone").rglob("*.json")
+    line = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**line, "before": line["after"], "after": None, "op": "d"}), encoding="utf-8")
+    for _ in range(2):
+        scaffold = scaffolded(root)
+        assert [feed.name for feed in scaffold.feeds] == ["orders"]
+        assert [(name, "deletes alone" in notice) for name, notice in scaffold.notices] == [("gone", True)]
+    with pytest.raises(AlluviumError, match="no entity has a row with columns"):
+        scaffolded(root, entities=["gone"])
+
+
+def test_model_paths_of_the_project(root: Path) -> None:
+    (root / "project/dbt_project.yml").write_text("name: x\nmodel-paths: [transform, more]\n", encoding="utf-8")
+    assert {path.partition("/")[0] for path in kinds(scaffolded(root))} == {"transform"}
+    (root / "project" / "transform").rename(root / "project" / "more")
+    assert {path.partition("/")[0] for path in kinds(scaffolded(root))} == {"more"}
+
+
+def test_line_ends_stay(root: Path) -> None:
+    scaffolded(root)
+    files = [file for file in (root / "project" / "models").rglob("*") if file.is_file()]
+    for file in files:
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert set(kinds(scaffolded(root)).values()) == {"same"}
+    landed(root / "landing", "shop.public.orders", {"order_id": 3, "note": "c", "channel": "web"}, offset=2)
+    landed(root / "landing", "shop.public.items", {"item_id": 1})
+    assert kinds(scaffolded(root))[SOURCES] == "added"
+    for file in files:
+        assert file.read_bytes().count(b"\n") == file.read_bytes().count(b"\r\n")
+
+
+def test_deletes_said_later(root: Path) -> None:
+    scaffolded(root)
+    scaffold = scaffolded(root, deletes="hard")
+    assert kinds(scaffold)[f"{STATE}.sql"] == "replaced"
+    ((model, notice),) = scaffold.notices
+    assert (model, "dbt build --full-refresh --select slv_shop__orders_state+" in notice) == (
+        "slv_shop__orders_state",
+        True,
+    )
+    assert '"delete_policy": "hard"' in read(root, f"{STATE}.sql")
+    assert set(kinds(scaffolded(root)).values()) == {"same"}, "nothing is said of deletes: they stay"
+
+
+def test_question_of_a_column_that_is_added(root: Path) -> None:
+    scaffolded(root)
+    landed(root / "landing", "shop.public.orders", {"order_id": 3, "note": "a", "price": "BNI="}, offset=2)
+    scaffolded(root)
+    text = read(root, SOURCES)
+    assert "          # Answer before the first build: price looks like base64" in text
+    assert text.index("price looks like base64") < text.index("- name: price")
+    replaced(
+        root,
+        SOURCES,
+        "shop__orders__price') }}\"\n",
+        "shop__orders__price') }}\"\n            data_type: decimal(9,2)\n",
+    )
+    again = scaffolded(root)
+    assert kinds(again)[SOURCES] == "same"
+    assert not [question for feed in again.feeds for question in feed.questions if "base64" in question]
+
+
+def test_names_that_are_taken(root: Path) -> None:
+    landed(root / "landing", "shop.public.odd", {"id": 1, "_cdc_op": "x", "_metadata": "y"}, {"id": 2})
+    scaffold = scaffolded(root, entities=["odd"])
+    asked = [question.partition(" ")[0] for question in scaffold.feeds[0].questions if "is a name that" in question]
+    assert asked == ["_cdc_op", "_metadata"]
+    edited(root, SOURCES, lambda text: text[: text.index("          - name: _cdc_op")])
+    replaced(
+        root, SOURCES, "              key: [id]\n", "              key: [id]\n              unknown_columns: ignore\n"
+    )
+    again = scaffolded(root, entities=["odd"])
+    assert set(kinds(again).values()) == {"same"}
+    assert not [question for question in again.feeds[0].questions if "is a name that" in question]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "a:\n  - name: x\n    b:\n      c: 1 # c\n    d: 2\n",
+            "a:\n  - name: x\n    b:\n      c: 1 # c\n      o: {p: q}\n    d: 2\n",
+        ),
+        ("a:\n- name: x\n  b:\n    c: [1,\n      2]", "a:\n- name: x\n  b:\n    c: [1,\n      2]\n    o: {p: q}\n"),
+        (
+            "a:\n- name: x\n  b:\n    c:\n      d: |\n        e\n\n#\n",
+            "a:\n- name: x\n  b:\n    c:\n      d: |\n        e\n    o: {p: q}\n\n#\n",
+        ),
+    ],
+)
+def test_entry_is_put_to_the_end_of_its_mapping(text: str, expected: str) -> None:
+    assert with_entry(text, ["a", ("name", "x"), "b"], "o", "{p: q}") == expected
+
+
+@pytest.mark.parametrize("text", ["a: {b: {c: 1}}\n", "a:\n  b:\n    o: 1\n", "a:\n  b:\n"])
+def test_entry_that_cannot_be_put(text: str) -> None:
+    with pytest.raises(EditError):
+        with_entry(text, ["a", "b"], "o", "1")
