@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
@@ -29,6 +31,13 @@ from alluvium.scaffolding.report import print_scaffold
 EXIT_CODES = """
 Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
 """
+
+
+def _examples(*commands: str) -> str:
+    """An epilog with a command a line."""
+    return "Examples:\n\n" + "\n\n".join(commands)
+
+
 LOSS_FOUND = 3
 
 
@@ -64,8 +73,9 @@ DEFAULT_MEGABYTES = Sampling.object_bytes // 1024**2
 
 
 @app.command(
-    epilog="Examples: alluvium inspect landing/shop   "
-    "alluvium inspect s3://bucket/topics --json | jq '.entities[].name'",
+    epilog=_examples(
+        "alluvium inspect landing/shop", "alluvium inspect s3://bucket/topics --json | jq '.entities[].name'"
+    ),
 )
 def inspect(
     path: Location,
@@ -87,8 +97,10 @@ def inspect(
 
 
 @app.command(
-    epilog="Examples: alluvium doctor landing/shop   "
-    "alluvium doctor s3://bucket/topics --connector source.json --connector sink.json",
+    epilog=_examples(
+        "alluvium doctor landing/shop",
+        "alluvium doctor s3://bucket/topics --connector source.json --connector sink.json",
+    ),
 )
 def doctor(
     path: Location,
@@ -114,8 +126,10 @@ def doctor(
 
 
 @app.command(
-    epilog="Examples: alluvium scaffold landing/shop --source shop   "
-    "alluvium scaffold s3://bucket/topics --source erp --entities orders --entities customers --history",
+    epilog=_examples(
+        "alluvium scaffold landing/shop --source shop",
+        "alluvium scaffold s3://bucket/topics --source erp --entities orders --entities customers --history",
+    ),
 )
 def scaffold(
     path: Location,
@@ -123,9 +137,10 @@ def scaffold(
     entities: Annotated[list[str] | None, typer.Option(help="Only this entity; more than once.")] = None,
     file_format: Annotated[FileFormat, typer.Option(help="Of the tables; hudi is refused so far.")] = FileFormat.delta,
     history: Annotated[bool, typer.Option("--history", help="A history of each entity, too.")] = False,
-    deletes: Annotated[Deletes, typer.Option(help="What a deleted row keeps: its last values, or its key alone.")] = (
-        Deletes.soft
-    ),
+    deletes: Annotated[
+        Deletes | None,
+        typer.Option(help="What a deleted row keeps: its last values (soft, as new states have it), or its key alone."),
+    ] = None,
     project_dir: Annotated[Path, typer.Option(help="Directory of dbt_project.yml.")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Replace files that were edited by hand.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
@@ -146,17 +161,21 @@ def scaffold(
         project_dir,
         entities=entities or (),
         history=history,
-        deletes=deletes.value,
+        deletes=deletes.value if deletes else None,
         force=force,
     )
-    print_scaffold(Console(), planned, is_dry=dry_run)
+    # Before the report: what is said to be written is, also where nobody reads on.
     if not dry_run:
         planned.write(project_dir)
+    print_scaffold(Console(), planned, is_dry=dry_run)
 
 
 @app.command(
-    epilog="Examples: alluvium sql   alluvium sql -e 'select * from silver.slv_shop__orders'   "
-    "echo 'select 1' | alluvium sql --format csv",
+    epilog=_examples(
+        "alluvium sql",
+        "alluvium sql -e 'select * from silver.slv_shop__orders'",
+        "echo 'select 1' | alluvium sql --format csv",
+    ),
 )
 def sql(
     execute: Annotated[list[str] | None, typer.Option("-e", "--execute", help="Run this; more than once.")] = None,
@@ -196,7 +215,7 @@ def sql(
     command.run(texts, shown, found, may_write=write, is_quiet=not debug)
 
 
-@app.command(epilog="Examples: alluvium new analytics   alluvium new projects/erp --name erp_tables")
+@app.command(epilog=_examples("alluvium new analytics", "alluvium new projects/erp --name erp_tables"))
 def new(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The project's directory; it is made, or empty.")],
     name: Annotated[str | None, typer.Option(help="Name of the project; the directory's by default.")] = None,
@@ -246,12 +265,36 @@ def _print_json(value: Any) -> None:
 def main() -> None:
     """Run the command line; an error that has a remedy is one sentence, with ``--debug`` a traceback as well."""
     try:
-        app()
-    except AlluviumError as error:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except (AlluviumError, OSError, UnicodeError) as error:
+        if isinstance(error, OSError):
+            _give_up_output()
         if "--debug" in sys.argv:
             raise
-        Console(stderr=True, soft_wrap=True).print(f"alluvium: {error}", style="red", markup=False, highlight=False)
+        if not isinstance(error, BrokenPipeError):
+            said = Console(stderr=True, soft_wrap=True)
+            said.print(f"alluvium: {_sentence(error)}", style="red", markup=False, highlight=False)
         sys.exit(1)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, AlluviumError):
+        return str(error)
+    if isinstance(error, UnicodeEncodeError):
+        return f"the output takes {error.encoding} alone, which has not every character; set PYTHONIOENCODING=utf-8."
+    if isinstance(error, OSError):
+        subject = error.filename or "the output, or a file that is read"
+        return f"{subject}: {error.strerror or error}; --debug shows where."
+    return f"a text is not in UTF-8 ({error}); --debug shows which."
+
+
+def _give_up_output() -> None:
+    """What is left in the buffer would fail once more when the interpreter ends, with a traceback."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
