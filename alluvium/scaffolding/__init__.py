@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
 
 from .changes import Change, write
-from .declared import DeclaredTable, declared_tables
+from .declared import declared_tables
 from .feeds import Feed, feeds_of, slug
 from .models import MODELS
+from .notices import of_deletes, of_entities_without_columns, of_feeds, of_replaced_sources
 from .project import open_project
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from alluvium.inspection import Inspection
+
+    from .declared import DeclaredTable
+    from .project import Project
 
 __all__ = ["Change", "Scaffold", "feeds_of", "plan"]
 
@@ -88,10 +91,7 @@ def plan(
             raise AlluviumError(f"entity {entity!r} is not in {inspection.location}; there are: {', '.join(known)}.")
     prefix = "" if opened.name == OWN_NAME else f"{OWN_NAME}."
     writer = Writer(opened, source, prefix, deletes, inspection.location, force=force)
-    declared: dict[str, DeclaredTable] | None = None
-    # What is replaced anyway need not be readable.
-    with suppress(*([AlluviumError] if force else [])):
-        declared = declared_tables(project / writer.sources_path(), source, opened)
+    declared = _declared(project / writer.sources_path(), source, opened, force=force)
     feeds = feeds_of(inspection, entities, declared, source)
     if not feeds:
         raise AlluviumError(
@@ -100,8 +100,10 @@ def plan(
     chosen = [model for model in MODELS if history or model.suffix != "_history"]
     changes = tuple(writer.changes(feeds, chosen))
     notices = (
-        *_notices_of_feeds(feeds, changes[0], history=history),
-        *_notices_of_changes(inspection, entities, changes, deletes),
+        *of_feeds(feeds, changes[0], history=history),
+        *of_entities_without_columns([one for one in inspection.entities if not entities or one.name in entities]),
+        *of_deletes(changes, deletes),
+        *of_replaced_sources(declared, feeds, changes[0]),
     )
     return Scaffold(changes, tuple(feeds), notices)
 
@@ -111,28 +113,11 @@ def _named(source: str) -> str:
     return repr(slug(source)) if re.search(r"[A-Za-z0-9]", source) else "--source shop, or another such name"
 
 
-def _notices_of_feeds(feeds: Sequence[Feed], sources: Change, *, history: bool) -> Iterator[tuple[str, str]]:
-    for feed in feeds:
-        yield from ((feed.entity.name, notice) for notice in feed.notices)
-        if feed.lacks_filter and sources.kind == "kept":
-            said = f"options: {{pathGlobFilter: {feed.name_filter}}}"
-            yield feed.entity.name, f"files of others in its folder are read as its own; say {said} in its external."
-        if history and feed.key is None:
-            yield feed.entity.name, "it has no history before its key is declared; say that, and scaffold again."
-        elif history and not feed.key:
-            yield feed.entity.name, "a table without a key has no history."
-
-
-def _notices_of_changes(
-    inspection: Inspection, entities: Sequence[str], changes: Sequence[Change], deletes: str | None
-) -> Iterator[tuple[str, str]]:
-    for entity in inspection.entities:
-        if entity.shape and not entity.columns and (not entities or entity.name in entities):
-            yield (
-                entity.name,
-                "its files have deletes alone, and nothing is written for it; scaffold again after a row has landed.",
-            )
-    for change in changes:
-        if deletes and change.kind == "replaced" and "\n-    meta={" in change.difference:
-            model = change.path.rpartition("/")[2].removesuffix(".sql")
-            yield model, f"delete_policy is {deletes} now; apply it with dbt build --full-refresh --select {model}+"
+def _declared(file: Path, source: str, project: Project, *, force: bool) -> dict[str, DeclaredTable]:
+    """The source's tables; of a file that is replaced anyway none, where it cannot be read."""
+    try:
+        return declared_tables(file, source, project)
+    except AlluviumError:
+        if force:
+            return {}
+        raise

@@ -48,12 +48,14 @@ class DeclaredTable:
 
     def leaves_out(self, column: str) -> bool:
         """Whether the models shall not have a column."""
-        listed, left_out = self.options.get("column_list") or [column], self.options.get("except_column_list") or []
-        return column in left_out or column not in listed
+        listed, left_out = (self.options.get(option) for option in ("column_list", "except_column_list"))
+        return (isinstance(left_out, list) and column in left_out) or (
+            isinstance(listed, list) and column not in listed
+        )
 
 
-def declared_tables(file: Path, source: str, project: Project) -> dict[str, DeclaredTable] | None:
-    """The tables of a source by their names; None where the file is not there.
+def declared_tables(file: Path, source: str, project: Project) -> dict[str, DeclaredTable]:
+    """The tables of a source by their names; none where the file is not there.
 
     Args:
         file: of the sources.
@@ -64,7 +66,7 @@ def declared_tables(file: Path, source: str, project: Project) -> dict[str, Decl
         AlluviumError: the file cannot be read, or is not written as dbt takes it.
     """
     if not file.exists():
-        return None
+        return {}
     document = read_yaml(file)
     sources = [entry for entry in _mappings(file, document, "sources") if entry.get("name") == source]
     if not sources:
@@ -85,12 +87,13 @@ def cdc_options(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _table(file: Path, table: Mapping[str, Any], said: Mapping[str, Any], project: Project) -> DeclaredTable:
     external = _mapping(table.get("external"))
     written = external.get("location")
+    name_filter = _mapping(external.get("options")).get("pathGlobFilter")
     own = cdc_options(table)
     return DeclaredTable(
         str(table["name"]),
         written,
         project.place(written) if isinstance(written, str) else None,
-        _mapping(external.get("options")).get("pathGlobFilter"),
+        None if name_filter is None else str(name_filter),
         str(table.get("description") or ""),
         own,
         {**said, **own},

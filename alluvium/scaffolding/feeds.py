@@ -60,6 +60,12 @@ class Feed:
         """Names of the columns that its models have."""
         return [name for name in self.columns if not (_is_own_name(name) or self.leaves_out(name))]
 
+    @property
+    def seen_columns(self) -> list[str]:
+        """Those of them that the files have, too."""
+        seen = {column.name for column in self.entity.columns}
+        return [name for name in self.model_columns if name in seen]
+
     def leaves_out(self, column: str) -> bool:
         """Whether it is declared that the models shall not have a column."""
         return self.declared is not None and self.declared.leaves_out(column)
@@ -199,7 +205,7 @@ def _feed(inspection: Inspection, entity: Entity, name: str, declared: DeclaredT
         declared.written_location if declared else None if shared else location,
         (declared.name_filter if declared else None) or filter_of(inspection, entity),
         _said_before(_options(entity), declared.options) if declared else _options(entity),
-        {column: dict(declared.columns.get(column) or said) if declared else said for column, said in columns.items()},
+        _columns_said_before(columns, declared.columns) if declared else columns,
         tuple(questions),
         tuple(_notices(inspection, entity, declared)) if declared else (),
         declared,
@@ -227,6 +233,14 @@ _OTHER_NAMES = {"key": "keys", "order_by": "sequence_by"}
 def _said_before(options: dict[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
     kept = {option: value for option, value in options.items() if _OTHER_NAMES.get(option) not in declared}
     return {**kept, **declared}
+
+
+def _columns_said_before(
+    columns: Mapping[str, dict[str, Any]], declared: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """In the order that is declared, those too that the files have no more."""
+    before = {name: dict(said or columns.get(name, {})) for name, said in declared.items()}
+    return before | {name: said for name, said in columns.items() if name not in declared}
 
 
 def _open_questions(

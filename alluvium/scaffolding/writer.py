@@ -161,12 +161,7 @@ class Writer:
 
     def _descriptions(self, feeds: Sequence[Feed]) -> Change:
         path = self._project.model_path(f"_docs/{self._source}.md")
-        blocks = {
-            self._doc(feed, column.name): f"Column {column.name} of {feed.entity.name}: {column.type.why}."
-            for feed in feeds
-            for column in feed.entity.columns
-            if column.name in feed.columns
-        }
+        blocks = {self._doc(feed, name): _description(feed, name) for feed in feeds for name in feed.columns}
         texts = {doc: f"{{% docs {doc} %}}{text}{{% enddocs %}}\n" for doc, text in blocks.items()}
         file = self._project.directory / path
         added = None
@@ -191,7 +186,7 @@ class Writer:
         if is_own:
             # In their order of before: nothing is written because the files have shown them in another one.
             left = [name for name in rows if not feed.leaves_out(name)]
-            new = [name for name in feed.model_columns if name not in left]
+            new = [name for name in feed.seen_columns if name not in left]
             wanted = self._text_of_model(model, feed, feed.key, [*left, *new])
         added = self._with_columns_of_row(there, model, feed, names) if model.has_row else there
         return self._change(path, wanted, added, is_own=is_own)
@@ -237,12 +232,17 @@ class Writer:
         before = next((name for name in names if name not in feed.columns), None)
         path: list[str | tuple[str, str]] = ["models", ("name", model.name(self._source, feed.name)), "columns"]
         try:
-            for name in feed.model_columns:
+            for name in feed.seen_columns:
                 if name not in names:
                     text = inserted(text, path, before, self._model_column(feed, name, not_null=False))
         except EditError:
             return None
         return text
+
+
+def _description(feed: Feed, name: str) -> str:
+    why = next((column.type.why for column in feed.entity.columns if column.name == name), "not in the newest files")
+    return f"Column {name} of {feed.entity.name}: {why}."
 
 
 def _model_of(document: Any, name: str) -> dict[str, Any] | None:

@@ -164,6 +164,32 @@ def test_force_keeps_the_answers(root: Path) -> None:
     assert table_of(root)["columns"][0]["data_type"] == "decimal(20,0)"
 
 
+def test_force_says_what_it_takes_out(root: Path) -> None:
+    landed(root / "landing", "shop.public.items", {"id": 1}, {"id": 2})
+    scaffolded(root)
+    assert [name for name, _ in scaffolded(root, entities=["orders"], force=True).notices] == ["items"]
+
+
+def test_force_replaces_what_cannot_be_read(root: Path) -> None:
+    scaffolded(root)
+    edited(root, SOURCES, lambda _: "sources: [")
+    assert kinds(scaffolded(root, force=True))[SOURCES] == "replaced"
+
+
+def test_column_that_the_files_have_no_more(root: Path) -> None:
+    scaffolded(root)
+    (file,) = (root / "landing" / "shop.public.orders").rglob("*.json")
+    file.unlink()
+    landed(root / "landing", "shop.public.orders", {"order_id": 1, "new": "a"}, {"order_id": 2, "new": "b"})
+    replaced(root, SOURCES, "key: [order_id]", "key: [note]")
+    scaffolded(root)
+    assert [column["name"] for column in model_of(root, LIVING)["columns"]][:3] == ["order_id", "note", "new"]
+    assert grain_of(root, LIVING) == ["note"]
+    scaffolded(root, force=True)
+    assert [column["name"] for column in table_of(root)["columns"]] == ["order_id", "note", "new"]
+    assert "{% docs shop__orders__note %}" in read(root, "models/_docs/shop.md")
+
+
 def test_changed_type_is_said(root: Path) -> None:
     scaffolded(root)
     assert notices(root) == ""

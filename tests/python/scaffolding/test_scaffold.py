@@ -110,6 +110,13 @@ def test_odd_names(root: Path) -> None:
     assert [column["name"] for column in model["columns"]][: len(columns)] == list(columns)
 
 
+def test_name_with_a_line_end_in_a_question(root: Path) -> None:
+    landed(root / "landing", "shop.public.odd", {"id": 1, "a\nb": "BNI="}, {"id": 2, "a\nb": "BNI="})
+    scaffolded(root, entities=["odd"])
+    assert "# Answer before the first build: a b looks like base64" in read(root, SOURCES)
+    assert [column["name"] for column in table_of(root, "odd")["columns"]] == ["id", "a\nb"]
+
+
 def test_names_that_would_meet(root: Path) -> None:
     """A table called like another one's state; three that look alike; and names stay when another one appears."""
     for topic in ("orders_state", "a b", "a.b 2"):

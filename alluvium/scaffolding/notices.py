@@ -1,0 +1,61 @@
+"""What a scaffold says beside its files and questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from alluvium.inspection import Entity
+
+    from .changes import Change
+    from .declared import DeclaredTable
+    from .feeds import Feed
+
+
+def of_feeds(feeds: Sequence[Feed], sources: Change, *, history: bool) -> Iterator[tuple[str, str]]:
+    """Of each feed what is declared and the files do not bear out, and why it has no history.
+
+    Args:
+        feeds: that are written.
+        sources: what happens to the source's YAML.
+        history: whether each shall have a history.
+    """
+    for feed in feeds:
+        yield from ((feed.entity.name, notice) for notice in feed.notices)
+        if feed.lacks_filter and sources.kind == "kept":
+            said = f"options: {{pathGlobFilter: {feed.name_filter}}}"
+            yield feed.entity.name, f"files of others in its folder are read as its own; say {said} in its external."
+        if history and feed.key is None:
+            yield feed.entity.name, "it has no history before its key is declared; say that, and scaffold again."
+        elif history and not feed.key:
+            yield feed.entity.name, "a table without a key has no history."
+
+
+def of_entities_without_columns(entities: Sequence[Entity]) -> Iterator[tuple[str, str]]:
+    """Of entities for which nothing is written."""
+    for entity in entities:
+        if entity.shape and not entity.columns:
+            yield (
+                entity.name,
+                "its files have deletes alone, and nothing is written for it; scaffold again after a row has landed.",
+            )
+
+
+def of_deletes(changes: Sequence[Change], deletes: str | None) -> Iterator[tuple[str, str]]:
+    """Of states whose delete policy is another one now."""
+    for change in changes:
+        if deletes and change.kind == "replaced" and "\n-    meta={" in change.difference:
+            model = change.path.rpartition("/")[2].removesuffix(".sql")
+            yield model, f"delete_policy is {deletes} now; apply it with dbt build --full-refresh --select {model}+"
+
+
+def of_replaced_sources(
+    declared: Mapping[str, DeclaredTable], feeds: Sequence[Feed], sources: Change
+) -> Iterator[tuple[str, str]]:
+    """Of tables that the source's YAML has no more, because it was written anew."""
+    named = {feed.name for feed in feeds}
+    for name in declared:
+        if sources.kind == "replaced" and name not in named:
+            yield name, "it is taken out of the source, for it is not among these files; scaffold its own files again."
