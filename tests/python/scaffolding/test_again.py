@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from alluvium import AlluviumError
+from alluvium.scaffolding.project import open_project
 from alluvium.scaffolding.yaml_text import EditError, with_entry
 
 from .project import SOURCES, document, kinds, landed, read, scaffolded, table_of
@@ -353,3 +354,30 @@ def test_entry_is_put_to_the_end_of_its_mapping(text: str, expected: str) -> Non
 def test_entry_that_cannot_be_put(text: str) -> None:
     with pytest.raises(EditError):
         with_entry(text, ["a", "b"], "o", "1")
+
+
+@pytest.mark.parametrize(
+    ("location", "place"),
+    [
+        ("s3://bucket/a/", "s3a://bucket/a"),
+        ("s3a://{{ var('bucket', 'b') }}", "s3a://b"),
+        ("hdfs://host/a/", "hdfs://host/a"),
+        ("{{ target.name }}/a", None),
+        ("{{ unclosed", None),
+    ],
+)
+def test_place_of_a_location(root: Path, location: str, place: str | None) -> None:
+    assert open_project(root / "project").place(location) == place
+
+
+def test_location_that_answers_a_question(root: Path) -> None:
+    flat(root, "web.public.items", "flat/below")
+    (root / "flat" / "part-1.json").write_text('{"id": 1, "x": "a"}\n', encoding="utf-8")
+    scaffolded(root, "flat")
+    using = "        external:\n          using: json\n"
+    replaced(root, SOURCES, using, f"        external:\n          location: {root / 'flat'}\n          using: json\n")
+    ((_, notice),) = scaffolded(root, "flat").notices
+    assert "the files of web.public.items lie in its folder, too, and are read as its own" in notice
+    replaced(root, SOURCES, f"{root / 'flat'}\n", f"{root / 'flat'}\n          options: {{pathGlobFilter: part-*}}\n")
+    again = scaffolded(root, "flat")
+    assert (kinds(again)[SOURCES], again.notices) == ("same", ())
