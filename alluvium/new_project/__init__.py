@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from alluvium import AlluviumError, templates
-from alluvium.scaffolding.feeds import slug
+from alluvium.scaffolding.names import slug
 
 __all__ = ["create", "files", "package_directory"]
 

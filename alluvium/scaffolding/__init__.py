@@ -10,8 +10,9 @@ from alluvium import AlluviumError
 
 from .changes import Change, write
 from .declared import declared_tables
-from .feeds import Feed, feeds_of, slug
+from .feeds import Feed, feeds_of
 from .models import MODELS
+from .names import slug
 from .notices import of_deletes, of_entities_without_columns, of_feeds, of_replaced_sources
 from .project import open_project
 from .writer import Writer

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from alluvium.inspection import Entity, Inspection
 
 
+def location_of(inspection: Inspection, entity: Entity) -> str:
+    """Where the files are, as Spark names it."""
+    return "/".join(part for part in (inspection.location, entity.location) if part)
+
+
 def filter_of(inspection: Inspection, entity: Entity) -> str | None:
     """``pathGlobFilter`` of the entity's own files, whatever lands beside them; None where names do not tell."""
     if entity.topic:

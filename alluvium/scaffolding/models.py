@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .feeds import numbered, slug
+from .names import numbered, slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

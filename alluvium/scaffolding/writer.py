@@ -11,14 +11,15 @@ from alluvium import templates
 
 from .changes import Change, change
 from .declared import cdc_options
-from .feeds import Feed, slug
 from .models import Model, column_name
+from .names import slug
 from .project import newline_of, read_text, read_yaml, same_lines
 from .yaml_text import EditError, inserted, with_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from .feeds import Feed
     from .project import Project
 
 # Of Spark's words those that cannot begin a condition.

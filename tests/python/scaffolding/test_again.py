@@ -318,6 +318,22 @@ def test_question_of_a_column_that_is_added(root: Path) -> None:
     assert not [question for feed in again.feeds for question in feed.questions if "base64" in question]
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_asked"), [("sequence_by: [x]", False), ("order_by: [x]", False), ("order_by: offset", True)]
+)
+def test_order_that_is_declared(root: Path, answer: str, is_asked: bool) -> None:
+    """By offset is what a scaffold proposes itself, of one partition."""
+    folder = root / "rows" / "shop.public.orders"
+    folder.mkdir(parents=True)
+    for partition in (0, 1):
+        line = f'{{"id": {partition}, "x": 5}}\n'
+        (folder / f"shop.public.orders+{partition}+0.json").write_text(line, encoding="utf-8")
+    asked = "are all changes of a row in one of 2 partitions"
+    assert asked in str(scaffolded(root, "rows").feeds[0].questions)
+    replaced(root, SOURCES, "key: [id]", f"key: [id]\n              {answer}")
+    assert (asked in str(scaffolded(root, "rows").feeds[0].questions)) == is_asked
+
+
 def test_names_that_are_taken(root: Path) -> None:
     landed(root / "landing", "shop.public.odd", {"id": 1, "_cdc_op": "x", "_metadata": "y"}, {"id": 2})
     scaffold = scaffolded(root, entities=["odd"])

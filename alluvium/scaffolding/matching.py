@@ -1,0 +1,76 @@
+"""Which declared table is which inspected entity."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from alluvium import AlluviumError
+
+from .filters import filter_of, location_of
+from .names import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from alluvium.inspection import Entity, Inspection
+
+    from .declared import DeclaredTable
+
+Place = tuple[str, "str | None"]
+
+
+def place_of(entity: Entity) -> Place:
+    """What no two entities have in common."""
+    return entity.location, entity.topic
+
+
+def tables_of(
+    inspection: Inspection, entities: Sequence[Entity], declared: Mapping[str, DeclaredTable]
+) -> dict[Place, DeclaredTable]:
+    """The tables of the entities that are declared: by location and filter, else by location and name."""
+    found: dict[Place, DeclaredTable] = {}
+    left = dict(declared)
+
+    def take(entity: Entity, table: DeclaredTable | None) -> None:
+        if table and place_of(entity) not in found:
+            found[place_of(entity)] = left.pop(table.name)
+
+    def at(entity: Entity) -> list[DeclaredTable]:
+        return [table for table in left.values() if table.location == location_of(inspection, entity)]
+
+    for entity in entities:
+        wanted = filter_of(inspection, entity)
+        take(entity, next((table for table in at(entity) if wanted and table.name_filter == wanted), None))
+    for entity in entities:
+        take(entity, next((table for table in at(entity) if _is_named_after(table, entity)), None))
+    for entity in entities:
+        # A table that was given another name.
+        if len(at(entity)) == 1 and len([other for other in entities if other.location == entity.location]) == 1:
+            take(entity, at(entity)[0])
+    for entity in entities:
+        # Its location is not said yet, or has variables that are not known here.
+        nameless = [table for table in left.values() if table.location is None]
+        take(entity, next((table for table in nameless if table.name == slug(entity.name)), None))
+    return found
+
+
+def _is_named_after(table: DeclaredTable, entity: Entity) -> bool:
+    written = re.search(r"of the topic (.+)\.$", table.description)
+    if written:
+        return written[1] == entity.topic
+    return re.fullmatch(rf"{re.escape(slug(entity.name))}(_\d+)?", table.name) is not None
+
+
+def refuse_moved(
+    inspection: Inspection, entity: Entity, declared: Mapping[str, DeclaredTable], found_again: set[str], source: str
+) -> None:
+    """Columns of one table would go to another one of its name, whose files are never read."""
+    table = declared.get(slug(entity.name))
+    location = location_of(inspection, entity)
+    if table and table.name not in found_again and table.location not in (None, location):
+        raise AlluviumError(
+            f"source {source}: table {table.name} is declared at {table.written_location}, and these files lie at "
+            f"{location}: if they have moved, say the new location in the source's YAML; if it is another table, say "
+            "another --source."
+        )
