@@ -46,8 +46,9 @@ def tables_of(
         take(entity, next((table for table in at(entity) if _is_named_after(table, entity)), None))
     for entity in entities:
         # A table that was given another name.
-        if len(at(entity)) == 1 and len([other for other in entities if other.location == entity.location]) == 1:
-            take(entity, at(entity)[0])
+        unnamed = [table for table in at(entity) if table.name_filter is None and _topic_of(table) is None]
+        if len(unnamed) == 1 and len([other for other in entities if other.location == entity.location]) == 1:
+            take(entity, unnamed[0])
     for entity in entities:
         # Its location is not said yet, or has variables that are not known here.
         nameless = [table for table in left.values() if table.location is None]
@@ -55,10 +56,16 @@ def tables_of(
     return found
 
 
-def _is_named_after(table: DeclaredTable, entity: Entity) -> bool:
+def _topic_of(table: DeclaredTable) -> str | None:
+    """As the description has it that a scaffold writes."""
     written = re.search(r"of the topic (.+)\.$", table.description)
-    if written:
-        return written[1] == entity.topic
+    return written[1] if written else None
+
+
+def _is_named_after(table: DeclaredTable, entity: Entity) -> bool:
+    topic = _topic_of(table)
+    if topic:
+        return topic == entity.topic
     return re.fullmatch(rf"{re.escape(slug(entity.name))}(_\d+)?", table.name) is not None
 
 

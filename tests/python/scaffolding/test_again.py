@@ -85,6 +85,26 @@ def test_filter_of_one_file(root: Path, path: str, expected: str) -> None:
     assert feed.name_filter == expected
 
 
+@pytest.mark.parametrize("written", [" of the topic web.public.orders.", " of the web shop."])
+def test_one_file_of_another_topic_is_another_table(root: Path, written: str) -> None:
+    for topic in ("web.public.orders", "web.public.items"):
+        flat(root, topic, "flat")
+    scaffolded(root, "flat/web.public.orders+0+0000000000.json")
+    replaced(root, SOURCES, " of the topic web.public.orders.", written)
+    (feed,) = scaffolded(root, "flat/web.public.items+0+0000000000.json").feeds
+    assert (feed.name, feed.declared) == ("items", None)
+
+
+def test_table_that_was_renamed(root: Path) -> None:
+    flat(root, "web.public.orders", "flat")
+    scaffolded(root, "flat")
+    edited(root, SOURCES, lambda text: text.replace("- name: orders\n", "- name: sales\n"))
+    assert [feed.name for feed in scaffolded(root, "flat").feeds] == ["sales"]
+    replaced(root, SOURCES, "          options: {pathGlobFilter: web.public.orders+*}\n", "")
+    replaced(root, SOURCES, " of the topic web.public.orders.", " sold.")
+    assert [feed.name for feed in scaffolded(root, "flat").feeds] == ["sales"]
+
+
 def test_files_that_no_filter_tells_apart(root: Path) -> None:
     flat(root, "web.public.items", "flat/below")
     (root / "flat" / "part-1.json").write_text('{"id": 1, "x": "a"}\n', encoding="utf-8")
