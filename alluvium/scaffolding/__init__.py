@@ -11,7 +11,6 @@ from alluvium import AlluviumError
 from .changes import Change, write
 from .declared import declared_tables
 from .feeds import Feed, feeds_of
-from .models import MODELS
 from .names import slug
 from .notices import of_deletes, of_entities_without_columns, of_feeds, of_replaced_sources
 from .project import open_project
@@ -71,7 +70,7 @@ def plan(
         source: name of the dbt source.
         project: directory of dbt_project.yml.
         entities: names of those that are wanted; all by default.
-        history: whether each has a history.
+        history: whether each has a history; one that is there stays in line without it.
         deletes: ``soft`` keeps the last values of a deleted row, ``hard`` its key alone; None for what a state that is
             there has, else soft.
         force: whether files that were edited by hand are replaced.
@@ -98,8 +97,7 @@ def plan(
         raise AlluviumError(
             f"{inspection.location}: no entity has a row with columns; scaffold again after one has landed."
         )
-    chosen = [model for model in MODELS if history or model.suffix != "_history"]
-    changes = tuple(writer.changes(feeds, chosen))
+    changes = tuple(writer.changes(feeds, history=history))
     notices = (
         *of_feeds(feeds, changes[0], history=history),
         *of_entities_without_columns([one for one in inspection.entities if not entities or one.name in entities]),

@@ -11,7 +11,7 @@ from alluvium import templates
 
 from .changes import Change, change
 from .declared import cdc_options
-from .models import Model, column_name
+from .models import MODELS, Model, column_name
 from .names import slug
 from .project import newline_of, read_text, read_yaml, same_lines
 from .yaml_text import EditError, inserted, with_entry
@@ -52,19 +52,23 @@ class Writer:
         self._force = force
         self._templates = templates.environment(Path(__file__).parent / "templates")
 
-    def changes(self, feeds: Sequence[Feed], models: Sequence[Model]) -> Iterator[Change]:
+    def changes(self, feeds: Sequence[Feed], *, history: bool) -> Iterator[Change]:
         """What happens to each file, the sources first.
+
+        Args:
+            feeds: that are written.
+            history: whether those get a history that have none.
 
         Raises:
             AlluviumError: a file that is there cannot be read.
-            EditError: a filter that a table needs cannot be put into it.
         """
         yield self._sources(feeds)
         yield self._descriptions(feeds)
         for feed in feeds:
-            for model in models:
-                if feed.key or not model.needs_key:
-                    path = self._project.model_path(f"silver/{self._source}/{model.name(self._source, feed.name)}.sql")
+            for model in MODELS:
+                path = self._project.model_path(f"silver/{self._source}/{model.name(self._source, feed.name)}.sql")
+                is_wanted = history or (self._project.directory / path).exists()
+                if not model.needs_key or (feed.key and is_wanted):
                     yield self._model_sql(path, model, feed)
                     yield self._model_yaml(f"{path.removesuffix('.sql')}.yml", model, feed)
 

@@ -168,11 +168,12 @@ def test_corrected_key(root: Path) -> None:
     scaffolded(root, history=True)
     replaced(root, f"{STATE}.yml", "    columns:\n", "    columns: # mine\n")
     replaced(root, SOURCES, "key: [order_id]", "key: [note]")
-    again = scaffolded(root, history=True)
+    again = scaffolded(root)
     assert [grain_of(root, path) for path in (LIVING, f"{LIVING}_history")] == [["note"], ["note", "_cdc_position"]]
     assert [column["name"] for column in model_of(root, LIVING)["columns"] if "data_tests" in column] == ["note"]
     assert kinds(again)[f"{STATE}.yml"] == "same", "it was edited by hand"
     assert set(kinds(scaffolded(root, history=True)).values()) == {"same"}
+    assert f"{LIVING}_history.yml" in kinds(again), "it is there, and stays in line unasked"
 
 
 def test_force_keeps_the_answers(root: Path) -> None:
