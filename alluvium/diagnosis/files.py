@@ -38,13 +38,17 @@ def findings_of_files(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _unread(inspection: Inspection) -> Iterator[Finding]:
-    partly = [entity for entity in inspection.entities if entity.objects_read < entity.objects]
+    partly = [entity for entity in inspection.entities if not entity.is_read_whole]
     if partly:
-        read, objects = (sum(getattr(entity, name) for entity in partly) for name in ("objects_read", "objects"))
+        read, cut, objects = (
+            sum(getattr(entity, name) for entity in partly) for name in ("objects_read", "objects_cut", "objects")
+        )
+        in_part = f", {cut:,} of them in part," if cut else ""
+        whose = _first([entity.name for entity in partly])
         yield Finding(
             "objects-unread",
             inspection.location,
-            f"{read:,} of {counted(objects, 'object')} were read of {_first([entity.name for entity in partly])}",
+            f"{read:,} of {counted(objects, 'object')} were read{in_part} of {whose}",
             "Let `--objects` and `--megabytes` take in more of them, where something is looked for.",
             is_loss=False,
         )
@@ -155,11 +159,11 @@ def _folders(entity: Entity, where: str) -> Iterator[Finding]:
 
 
 def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.objects_read < entity.objects:
+    if not entity.is_read_whole:
         return
     deletes = entity.ops.get("d", 0)
     explained = max(0, deletes - entity.controls.get("tombstone", 0))
-    holes = sum(offsets.holes for offsets in entity.offsets.values())
+    holes = sum(offsets.holes or 0 for offsets in entity.offsets.values())
     for partition, offsets in entity.offsets.items():
         if offsets.holes and holes > explained:
             yield Finding(

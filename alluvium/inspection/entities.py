@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from spark_udfs.record import describe
+
+from .defaults import default_by_declaration, default_by_schema
 from .delete_images import has_whole_images
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
 from .keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
 from .living_rows import RowChange, transaction_of
 from .mixtures import question_of_folders, question_of_tables, without_numbers
 from .names import ObjectName, name_filter, name_of_folder, parse_name
+from .objects import UnreadableObjectError
+from .operations import deletes_by, question_of_deletes
 from .order import Order, propose_order
 from .records import Content, read_content
 from .schemas import Schema
-from .shapes import Record, is_outbox, recognise
+from .shapes import Record, UnreadableRecordError, is_outbox, recognise
 from .table_changes import DeclaredTable, TableName, declared_tables, find_table
 from .types import ProposedType, Values, propose_from_values
 
@@ -35,11 +41,19 @@ class Sampling:
 
     Attributes:
         objects: of each entity, at most; the first, the last, and others evenly between them.
-        object_bytes: of each object, at most, from its beginning (of Parquet, objects up to this size).
+        object_bytes: of each object, at most, from its beginning (of Parquet, objects up to this size); of what is
+            compressed also as much of its text.
     """
 
     objects: int = 50
-    object_bytes: int = 32 * 1024 * 1024
+    object_bytes: int = 16 * 1024 * 1024
+
+    @property
+    def entity_bytes(self) -> int:
+        """Of each entity, at most: a quarter of a minute's reading, unless a user has asked for other bounds."""
+        if self == Sampling():
+            return 3 * self.object_bytes
+        return self.objects * self.object_bytes
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,8 @@ class Column:
         type: proposed.
         has_nulls: whether a value was NULL or absent.
         hides_nulls: whether it may be NULL and has a default, which a converter sends in the place of NULL.
-        added_default: of a column that was added later, for whose old rows no event was sent; or None.
+        added_default: of a column that was added later, for whose old rows no event was sent, as a number or a text
+            that Spark casts to its type; or None.
     """
 
     name: str
@@ -68,13 +83,13 @@ class Offsets:
     Attributes:
         first: the lowest that a line shows.
         last: the highest that a name or a line shows.
-        holes: offsets between two objects that no line has; tombstones are one cause.
+        holes: offsets between two objects that no line has; tombstones are one cause. None where not all was read.
         overlaps: offsets that lines of two objects share.
     """
 
     first: int
     last: int
-    holes: int
+    holes: int | None
     overlaps: int
 
 
@@ -100,6 +115,8 @@ class Entity:
         versions: of the connector.
         key: proposed.
         order: proposed.
+        operation_columns: of rows and flattened rows, that may say which of them are deletes; each is asked about.
+        names_connect_types: whether a schema in the files has a type of a column in Kafka Connect's own names.
         columns: proposed, in their order.
         questions: what the files cannot tell, in words.
         ops: number of changes by op.
@@ -113,9 +130,11 @@ class Entity:
         last_change: the latest one.
         objects: how many there are.
         length: bytes of all of them.
-        objects_read: how many were read.
+        objects_read: how many were read, some of them in part.
+        objects_cut: how many of these were read in part, as they are larger than the bound.
+        changes: rows and changes that were read: lines that are no control records.
         lines: that were read.
-        errors: object, line and what is wrong, of those that were read.
+        errors: object, line and what is wrong, of those that were read; line 0 for an object as a whole.
     """
 
     name: str
@@ -135,6 +154,8 @@ class Entity:
     versions: tuple[str, ...]
     key: Key
     order: Order
+    operation_columns: tuple[str, ...]
+    names_connect_types: bool
     columns: tuple[Column, ...]
     questions: tuple[str, ...]
     ops: Mapping[str, int]
@@ -149,8 +170,15 @@ class Entity:
     objects: int
     length: int
     objects_read: int
+    objects_cut: int
+    changes: int
     lines: int
     errors: tuple[tuple[str, int, str], ...]
+
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether nothing was left out: offsets that no line has are missing only then."""
+        return self.objects_read == self.objects and not self.objects_cut
 
 
 @dataclass
@@ -227,12 +255,13 @@ class _Reading:
     values: dict[str, Values] = field(default_factory=dict)
     images: int = 0
     first_columns: frozenset[str] = frozenset()
-    present: Counter[str] = field(default_factory=Counter)
-    seconds: list[float] = field(default_factory=list)
+    first_change: datetime | None = None
+    last_change: datetime | None = None
     errors: list[tuple[str, int, str]] = field(default_factory=list)
     lines: int = 0
     stored: int = 0
     objects: int = 0
+    objects_cut: int = 0
     says_meaning: bool = True
     spans: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     declared: dict[TableName, DeclaredTable] = field(default_factory=dict)
@@ -241,23 +270,36 @@ class _Reading:
         self.formats[content.format] += 1
         self.compressions |= {content.compression} if content.compression else set()
         self.errors += [(path, line, error) for line, error in content.errors]
-        self.lines += len(content.lines)
         self.says_meaning = self.says_meaning and content.says_meaning
         offsets: list[int] = []
         for line, value in content.lines:
-            record = recognise(value, content.schema)
-            offset = record.offset
-            if offset is None and name.offset is not None and name.layout == "confluent":
-                offset = name.offset + line - 1
-            self.add_record(record, is_copy=self._is_copy(name.partition, offset))
+            try:
+                record = recognise(value, content.schema)
+                offset = self._offset(record, name, line)
+                self.add_record(record, is_copy=self._is_copy(name.partition, offset))
+            except UnreadableRecordError as error:
+                self.errors.append((path, line, str(error)))
+                continue
+            except Exception as error:
+                # One line that nobody has thought of is no reason to say nothing of all others.
+                self.errors.append((path, line, f"no change that can be read: {describe(error)}"))
+                continue
+            self.lines += 1
             self.columns_of_files.setdefault(path, set()).update(record.after or ())
             # As many as there are changes: in which folder each lies.
             self.folders += [path.rpartition("/")[0]] * (len(self.changes) - len(self.folders))
             if offset is not None:
                 offsets.append(offset)
-        if name.partition is not None and offsets and not content.is_cut:
-            last = name.offset if name.layout == "lenses" and name.offset is not None else max(offsets)
+        if name.partition is not None and offsets:
+            ends_by_name = name.layout == "lenses" and name.offset is not None
+            last = name.offset if name.offset is not None and ends_by_name else max(offsets)
             self.spans.setdefault(name.partition, []).append((min(offsets), last))
+
+    @staticmethod
+    def _offset(record: Record, name: ObjectName, line: int) -> int | None:
+        if record.offset is None and name.offset is not None and name.layout == "confluent":
+            return name.offset + line - 1
+        return record.offset
 
     def _is_copy(self, partition: int | None, offset: int | None) -> bool:
         """Whether a record of the same place in Kafka was there before, which takes the place of this one."""
@@ -279,7 +321,7 @@ class _Reading:
             return
         self.kinds[record.kind] += 1
         source = record.source or {}
-        self._add_source(source)
+        moment = self._add_source(source)
         op = record.op or ("d" if record.after is None else "c")
         if record.kind == "flattened":
             self.added_fields |= source.keys()
@@ -289,8 +331,8 @@ class _Reading:
             self.message_keys.append(record.key)
         if record.schema:
             self.schemas[id(record.schema)] = record.schema
-            times = (self.schema_times.get(id(record.schema), 0.0), *self.seconds[-1:])
-            self.schema_times[id(record.schema)] = max(times)
+            before_it = self.schema_times.get(id(record.schema), 0.0)
+            self.schema_times[id(record.schema)] = max(before_it, moment.timestamp()) if moment else before_it
         deleted = op == "d" and record.kind == "flattened"
         before, after = (record.after, None) if deleted else (record.before, record.after)
         if after is not None:
@@ -304,11 +346,15 @@ class _Reading:
             self.first_columns = frozenset(image)
         self.images += 1
         for name, value in image.items():
-            self.values.setdefault(name, Values()).add(value)
-            self.present[name] += value is not None
-            self.placeholders[name] += _is_placeholder(value)
+            seen = self.values.get(name)
+            if seen is None:
+                seen = self.values[name] = Values()
+            seen.add(value)
+            if isinstance(value, str | list) and _is_placeholder(value):
+                self.placeholders[name] += 1
 
-    def _add_source(self, source: Mapping[str, Any]) -> None:
+    def _add_source(self, source: Mapping[str, Any]) -> datetime | None:
+        """Add what an event says of where it is from; the time of the change, where it says that."""
         if source.get("connector"):
             self.connectors[str(source["connector"])] += 1
         if source.get("version"):
@@ -318,10 +364,12 @@ class _Reading:
             names = (source.get("db"), source.get("schema"), table)
             self.tables.add(tuple(str(name) for name in names if name))
         try:
-            seconds = int(source["ts_ms"]) / 1000
-        except (KeyError, TypeError, ValueError):
-            return
-        self.seconds.append(seconds)
+            moment = datetime.fromtimestamp(int(source["ts_ms"]) / 1000, timezone.utc)
+        except (KeyError, TypeError, ValueError, OverflowError, OSError):
+            return None
+        self.first_change = min(self.first_change or moment, moment)
+        self.last_change = max(self.last_change or moment, moment)
+        return moment
 
 
 def read_objects(storage: Storage, found: _Found, sampling: Sampling, done: Callable[[int], None]) -> _Reading:
@@ -334,17 +382,51 @@ def read_objects(storage: Storage, found: _Found, sampling: Sampling, done: Call
         done: called with the number of objects that have been read since.
     """
     reading = _Reading()
-    chosen = sample(found.objects, sampling.objects)
-    for stored, name in chosen:
-        limit = sampling.object_bytes
-        if name.format == "parquet" and stored.length > limit:
-            done(1)
-            continue
-        content = storage.read(stored.path, limit if stored.length > limit else None)
-        reading.add_content(read_content(content, stored.path, is_cut=stored.length > limit), name, stored.path)
+    chosen = _within_bounds(found.objects, sampling)
+    left = sampling.entity_bytes
+    for number, (stored, name) in enumerate(chosen):
+        # What is compressed may be as much text as its share of what is left to read.
+        text_bytes = min(sampling.object_bytes, max(stored.length, left // (len(chosen) - number)))
+        left -= _read_object(storage, stored, name, sampling.object_bytes, text_bytes, reading)
         done(1)
-    reading.objects = len(chosen)
+    done(min(len(found.objects), sampling.objects) - len(chosen))
     return reading
+
+
+def _within_bounds(
+    objects: Sequence[tuple[StoredObject, ObjectName]], sampling: Sampling
+) -> list[tuple[StoredObject, ObjectName]]:
+    """As many objects as may be read; at least the first and the last."""
+    for count in range(sampling.objects, 2, -1):
+        chosen = sample(objects, count)
+        if sum(min(stored.length, sampling.object_bytes) for stored, _ in chosen) <= sampling.entity_bytes:
+            return chosen
+    return sample(objects, min(sampling.objects, 2))
+
+
+def _read_object(
+    storage: Storage, stored: StoredObject, name: ObjectName, limit: int, text_limit: int, reading: _Reading
+) -> int:
+    """Add what an object has to the reading; the number of bytes of text that were read."""
+    is_cut = stored.length > limit
+    # The end of a Parquet file says where everything is: its beginning alone shows nothing.
+    if is_cut and name.format == "parquet":
+        return 0
+    try:
+        raw = storage.read(stored.path, limit if is_cut else None)
+    except UnreadableObjectError as error:
+        reading.errors.append((stored.path, 0, str(error)))
+        return 0
+    try:
+        content = read_content(raw, stored.path, is_cut=is_cut, text_bytes=text_limit)
+    except Exception as error:
+        # Such as a schema in a file's footer that is none: it is no reason to say nothing of all other files.
+        reading.errors.append((stored.path, 0, f"corrupt: {describe(error)}"))
+        return 0
+    reading.objects += 1
+    reading.objects_cut += content.is_cut
+    reading.add_content(content, name, stored.path)
+    return content.text_bytes
 
 
 def describe_entity(
@@ -361,6 +443,8 @@ def describe_entity(
     shape = reading.kinds.most_common(1)[0][0] if reading.kinds else None
     table = find_table(declared, next(iter(reading.tables))) if len(reading.tables) == 1 else None
     columns = _columns(reading, table)
+    conditions = _conditions_of_deletes(reading, columns) if shape in ("row", "flattened") else {}
+    columns = tuple(_asked_for_deletes(column, conditions.get(column.name)) for column in columns)
     names = [column.name for column in columns]
     key = _key(found, reading, shape, table, columns)
     order = propose_order(
@@ -368,10 +452,9 @@ def describe_entity(
         reading.added_fields,
         _partitions(found, reading),
         has_message_keys=any(isinstance(message_key, dict) for message_key in reading.message_keys),
-        times=[column.name for column in columns if column.type.data_type.startswith("timestamp")],
+        times=_times(columns, reading),
     )
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
-    instants = [datetime.fromtimestamp(seconds, timezone.utc) for seconds in reading.seconds]
     return Entity(
         name=_entity_name(found, reading),
         topic=found.topic,
@@ -390,20 +473,27 @@ def describe_entity(
         versions=tuple(sorted(reading.versions)),
         key=key,
         order=order,
+        operation_columns=tuple(conditions),
+        names_connect_types=_names_connect_types(reading),
         columns=columns,
         questions=tuple(_questions(found, key, order, columns, reading, table)) if shape else (),
         ops=dict(reading.ops),
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
-        placeholders={name: count for name, count in reading.placeholders.items() if count},
+        placeholders=dict(reading.placeholders),
         moved_keys=_moved_keys(reading, key) if found.objects[0][1].partitioned_by else 0,
         schema_versions=len({repr(schema) for schema in reading.schemas.values()}),
-        offsets={partition: _offsets(spans) for partition, spans in sorted(reading.spans.items())},
-        first_change=min(instants, default=None),
-        last_change=max(instants, default=None),
+        offsets={
+            partition: _offsets(spans, is_read_whole=reading.objects == len(found.objects) and not reading.objects_cut)
+            for partition, spans in sorted(reading.spans.items())
+        },
+        first_change=reading.first_change,
+        last_change=reading.last_change,
         objects=len(found.objects),
         length=sum(stored.length for stored, _ in found.objects),
         objects_read=reading.objects,
+        objects_cut=reading.objects_cut,
+        changes=sum(reading.kinds.values()),
         lines=reading.lines,
         errors=tuple(reading.errors),
     )
@@ -433,6 +523,34 @@ def _key(
     return held_against_messages(key, reading.message_keys, images)
 
 
+def _conditions_of_deletes(reading: _Reading, columns: Sequence[Column]) -> dict[str, str]:
+    found = {column.name: deletes_by(column.name, reading.values.get(column.name, Values())) for column in columns}
+    return {name: condition for name, condition in found.items() if condition}
+
+
+def _asked_for_deletes(column: Column, condition: str | None) -> Column:
+    if condition is None:
+        return column
+    question = question_of_deletes(column.name, condition, column.type.data_type)
+    return replace(column, type=replace(column.type, question=question))
+
+
+def _names_connect_types(reading: _Reading) -> bool:
+    """Whether a column has a type that Kafka Connect itself has named."""
+    fields = [said for schema in reading.schemas.values() for said in schema.fields.values()]
+    return any((said.name or "").startswith("org.apache.kafka.connect.data.") for said in fields)
+
+
+def _times(columns: Sequence[Column], reading: _Reading) -> list[str]:
+    """Columns that may order rows; texts in ISO 8601 have the order of their times."""
+    return [
+        column.name
+        for column in columns
+        if column.type.data_type.startswith("timestamp")
+        or (column.name in reading.values and reading.values[column.name].are_iso_times)
+    ]
+
+
 def _partitions(found: _Found, reading: _Reading) -> int:
     """How many partitions of Kafka have offsets in the names of all objects, or else in all lines that were read."""
     named = {name.partition for _, name in found.objects if name.offset is not None}
@@ -444,15 +562,16 @@ def _partitions(found: _Found, reading: _Reading) -> int:
 _PLACEHOLDER = "__debezium_unavailable_value"
 # As text, inside a JSON text, as bytes in base64, and as the name-based UUID of the text.
 _PLACEHOLDERS = (_PLACEHOLDER, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "b68a35a7-17ad-35b3-af2a-ae46edb4545a")
+_HAS_PLACEHOLDER = re.compile("|".join(map(re.escape, _PLACEHOLDERS)))
+_SHORTEST_PLACEHOLDER = min(map(len, _PLACEHOLDERS))
 _PLACEHOLDER_CODES = [ord(letter) for letter in _PLACEHOLDER]
 
 
-def _is_placeholder(value: Any) -> bool:
+def _is_placeholder(value: str | list[Any]) -> bool:
     if isinstance(value, str):
-        return any(placeholder in value for placeholder in _PLACEHOLDERS)
-    if isinstance(value, list):
-        return value == _PLACEHOLDER_CODES or value in ([_PLACEHOLDERS[0]], [_PLACEHOLDERS[2]])
-    return False
+        # Most texts are too short to hold one.
+        return len(value) >= _SHORTEST_PLACEHOLDER and _HAS_PLACEHOLDER.search(value) is not None
+    return value == _PLACEHOLDER_CODES or value in ([_PLACEHOLDERS[0]], [_PLACEHOLDERS[2]])
 
 
 def _moved_keys(reading: _Reading, key: Key) -> int:
@@ -467,7 +586,14 @@ def _moved_keys(reading: _Reading, key: Key) -> int:
 
 
 # What only one connector's position has, where ExtractNewRecordState adds it.
-_CONNECTORS = {"lsn": "postgresql", "pos": "mysql", "commit_lsn": "sqlserver", "scn": "oracle", "ord": "mongodb"}
+_CONNECTORS = {
+    "lsn": "postgresql",
+    "sequence": "postgresql",
+    "pos": "mysql",
+    "commit_lsn": "sqlserver",
+    "scn": "oracle",
+    "ord": "mongodb",
+}
 
 
 def _connector(reading: _Reading) -> str | None:
@@ -496,8 +622,10 @@ def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ..
         values = reading.values.get(name, Values())
         if table and name in table.types:
             proposed = table.types[name]
-        elif name in described and (
-            reading.says_meaning or described[name].name or described[name].type not in (*_NUMBERS, "string")
+        elif (
+            name in described
+            and described[name].type != "null"
+            and (reading.says_meaning or described[name].name or described[name].type not in (*_NUMBERS, "string"))
         ):
             proposed = propose_from_versions(versions[name])
         else:
@@ -505,9 +633,27 @@ def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ..
         said = described.get(name)
         hides_nulls = said is not None and said.optional and said.has_default and said.default is not None
         is_added = any(name not in schema.fields for schema in reading.schemas.values())
-        default = said.default if said and is_added else table.added_defaults.get(name) if table else None
-        columns.append(Column(name, proposed, reading.present[name] < reading.images, hides_nulls, default))
+        sent, default = _added_default(
+            said if is_added else None, table.added_defaults.get(name) if table else None, proposed
+        )
+        if sent is not None and default is None:
+            proposed = replace(proposed, question=_question_of_default(name, sent, proposed))
+        columns.append(Column(name, proposed, values.present < reading.images, hides_nulls, default))
     return tuple(columns)
+
+
+def _added_default(said: Schema | None, declared: str | None, proposed: ProposedType) -> tuple[Any, Any]:
+    """The default of a column that was added later, as it was sent and as it is to be written; None for none."""
+    if said:
+        return said.default, None if said.default is None else default_by_schema(said, proposed)
+    return declared, None if declared is None else default_by_declaration(declared, proposed)
+
+
+def _question_of_default(name: str, sent: Any, proposed: ProposedType) -> str:
+    return (
+        f"{name} was added later, with a default that cannot be taken over ({sent!s:.60}): which default have the "
+        f"rows from before, if any? Say it beside data_type: {proposed.data_type}."
+    )
 
 
 def _questions(
@@ -523,6 +669,9 @@ def _questions(
     if len(reading.kinds) > 1:
         counts = " and ".join(f"{count} are of shape {kind}" for kind, count in reading.kinds.most_common())
         yield f"of the records {counts}: which files have which? A table of the source reads one shape."
+    if len(reading.formats) > 1:
+        counts = " and ".join(f"{count} are {name}" for name, count in reading.formats.most_common())
+        yield f"of the objects {counts}: which shall be read (pathGlobFilter)? A table of the source reads one format."
     lowered = Counter(column.name.lower() for column in columns)
     alike = [column.name for column in columns if lowered[column.name.lower()] > 1]
     if alike:
@@ -544,7 +693,7 @@ def _questions(
         yield f"which of {', '.join(numbers)} count days or are times? Nothing in the records says what a number means."
 
 
-def _offsets(spans: Iterable[tuple[int, int]]) -> Offsets:
+def _offsets(spans: Iterable[tuple[int, int]], *, is_read_whole: bool) -> Offsets:
     ordered = sorted(spans)
     holes = overlaps = 0
     reached = ordered[0][0] - 1
@@ -552,4 +701,4 @@ def _offsets(spans: Iterable[tuple[int, int]]) -> Offsets:
         holes += max(0, first - reached - 1)
         overlaps += max(0, min(last, reached) - first + 1)
         reached = max(reached, last)
-    return Offsets(ordered[0][0], reached, holes, overlaps)
+    return Offsets(ordered[0][0], reached, holes if is_read_whole else None, overlaps)

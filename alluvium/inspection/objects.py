@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
@@ -19,6 +20,10 @@ S3_SCHEMES = ("s3", "s3a", "s3n")
 
 class LocationError(AlluviumError):
     """A location cannot be looked at."""
+
+
+class UnreadableObjectError(AlluviumError):
+    """One object cannot be read, while others can."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,23 @@ def open_storage(location: str) -> Storage:
     Raises:
         LocationError: there is nothing at the location, or it is of a kind that cannot be read here.
     """
+    if not location.strip():
+        raise LocationError("PATH is empty; give the folder that the sink connector writes to, . for the current one.")
     parts = urlsplit(location)
     if parts.scheme in S3_SCHEMES:
-        return S3Storage(parts.netloc, parts.path.strip("/"))
+        # A key may have ? and #, which end the path of other addresses.
+        bucket, _, prefix = location.partition("://")[2].partition("/")
+        if not bucket:
+            raise LocationError(f"{location}: no bucket in it; write {parts.scheme}://bucket/prefix, with two slashes.")
+        return S3Storage(bucket, prefix.strip("/"))
     if parts.scheme == "file":
         return LocalStorage(Path(parts.path))
     if parts.scheme and "://" in location:
         raise LocationError(f"{location}: {parts.scheme}:// cannot be read; give a local folder or s3://bucket/prefix.")
-    return LocalStorage(Path(location).expanduser())
+    try:
+        return LocalStorage(Path(location).expanduser())
+    except RuntimeError as error:
+        raise LocationError(f"{location}: no such user's home directory; give the folder's whole path.") from error
 
 
 def is_hidden(path: str) -> bool:
@@ -89,34 +103,75 @@ class LocalStorage:
     """
 
     def __init__(self, root: Path) -> None:
-        if not root.exists():
-            raise LocationError(f"{root}: no such file or folder; give the folder that the sink connector writes to.")
-        self._file = root if root.is_file() else None
-        self._folder = root.resolve().parent if self._file else root.resolve()
+        try:
+            root.stat()
+        except FileNotFoundError as error:
+            raise LocationError(
+                f"{root}: no such file or folder; give the folder that the sink connector writes to."
+            ) from error
+        except (OSError, ValueError) as error:
+            raise _unlisted(root, error) from error
+        self._file = None if root.is_dir() else root
+        # The name of a link to a file says its topic, not that of the file.
+        self._folder = root.parent.resolve() if self._file else root.resolve()
         self.location = str(self._folder)
         self.file = self._file.name if self._file else None
 
     def objects(self) -> Iterator[StoredObject]:
-        """Files in the order of their paths."""
+        """Files in the order of their paths; links to folders are followed, as Spark does.
+
+        Raises:
+            LocationError: a folder cannot be listed.
+        """
         if self._file:
             yield self._stored(self._folder / self._file.name)
             return
-        for folder, folders, names in os.walk(self._folder):
-            folders.sort()
+
+        def refuse(error: OSError) -> None:
+            raise _unlisted(error.filename, error)
+
+        for folder, folders, names in os.walk(self._folder, onerror=refuse, followlinks=True):
+            folders[:] = sorted(name for name in folders if not _leads_back(Path(folder), name))
             for name in sorted(names):
                 stored = self._stored(Path(folder) / name)
                 if not is_hidden(stored.path):
                     yield stored
 
     def _stored(self, file: Path) -> StoredObject:
-        status = file.stat()
+        try:
+            status = file.stat()
+        except OSError:
+            # A link to nothing: reading it says so.
+            status = file.lstat()
         written = datetime.fromtimestamp(status.st_mtime, timezone.utc)
         return StoredObject(file.relative_to(self._folder).as_posix(), status.st_size, written)
 
     def read(self, path: str, limit: int | None = None) -> bytes:
-        """The file's content."""
-        with (self._folder / path).open("rb") as file:
-            return file.read(-1 if limit is None else limit)
+        """The file's content.
+
+        Raises:
+            UnreadableObjectError: it may not be read, or is a link to nothing, a pipe or a device.
+        """
+        file = self._folder / path
+        try:
+            # Opening a pipe waits for who writes into it.
+            if not stat.S_ISREG(file.stat().st_mode):
+                raise UnreadableObjectError("no regular file")
+            with file.open("rb") as opened:
+                return opened.read(-1 if limit is None else limit)
+        except OSError as error:
+            raise UnreadableObjectError(f"cannot be read: {error.strerror}") from error
+
+
+def _unlisted(path: Path | str, error: OSError | ValueError) -> LocationError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return LocationError(f"{path} cannot be looked at: {reason}; allow it to be listed, or give another folder.")
+
+
+def _leads_back(folder: Path, name: str) -> bool:
+    """Whether a link leads to a folder on the way to it."""
+    link = folder / name
+    return link.is_symlink() and link.resolve() in {above.resolve() for above in (folder, *folder.parents)}
 
 
 class S3Storage:
@@ -125,14 +180,21 @@ class S3Storage:
     Args:
         bucket: its name.
         prefix: without slashes around it; may be one object's whole key.
+
+    Raises:
+        LocationError: profile, region or endpoint are none.
     """
 
     def __init__(self, bucket: str, prefix: str) -> None:
         import boto3
+        from botocore.exceptions import BotoCoreError
 
         self._bucket = bucket
         self._prefix = prefix
-        self._client: Any = boto3.client("s3")
+        try:
+            self._client: Any = boto3.client("s3")
+        except (BotoCoreError, ValueError) as error:
+            raise self._refused("reached", error) from error
         self._listed = f"{prefix}/" if prefix else ""
         self.file: str | None = None
         self.location = f"s3a://{bucket}/{prefix}".rstrip("/")
@@ -171,14 +233,29 @@ class S3Storage:
                         path = entry["Key"].removeprefix(self._listed)
                         yield StoredObject(path, entry["Size"], entry["LastModified"])
         except (BotoCoreError, ClientError) as error:
-            raise LocationError(
-                f"s3://{self._bucket}/{prefix} cannot be listed: {error}. Check the credentials (AWS_PROFILE, "
-                "AWS_ACCESS_KEY_ID), the region, and that s3:ListBucket and s3:GetObject are allowed."
-            ) from error
+            raise self._refused("listed", error) from error
 
     def read(self, path: str, limit: int | None = None) -> bytes:
-        """The object's content; no more of it than asked for is transferred."""
+        """The object's content; no more of it than asked for is transferred.
+
+        Raises:
+            LocationError: it cannot be read: so it is with all others.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+
         wanted = {} if limit is None else {"Range": f"bytes=0-{limit - 1}"}
-        answer = self._client.get_object(Bucket=self._bucket, Key=self._listed + path, **wanted)
-        content: bytes = answer["Body"].read()
+        try:
+            answer = self._client.get_object(Bucket=self._bucket, Key=self._listed + path, **wanted)
+            content: bytes = answer["Body"].read()
+        except (BotoCoreError, ClientError) as error:
+            raise self._refused(f"read ({path})", error) from error
         return content
+
+    def _refused(self, what: str, error: Exception) -> LocationError:
+        # Of a name that is none the pattern is not said.
+        reason = " ".join(str(error).split()).partition(": Bucket name must match")[0].rstrip(".")
+        return LocationError(
+            f"s3://{self._bucket}/{self._prefix} cannot be {what}: {reason}. Check the bucket's name, the credentials "
+            "(AWS_PROFILE, AWS_ACCESS_KEY_ID), the region, the endpoint, and that s3:ListBucket and s3:GetObject are "
+            "allowed."
+        )

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_UNSUPPORTED = {b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4", b"PK\x03\x04": "zip"}
+
+
 @dataclass
 class Content:
     """What an object holds.
@@ -31,11 +34,12 @@ class Content:
         format: ``json``, ``avro`` or ``parquet``, by its first bytes.
         compression: ``gzip`` of JSON lines, the codec of a container; None without one.
         lines: 1-based number and value of each line that could be read, as ``json.loads`` gives it.
-        errors: line and what is wrong with it, or with the file from there on.
+        errors: line and what is wrong with it, or with the file from there on; line 0 for all of the file.
         schema: of the records, where the file has one of its own.
         says_meaning: False where that schema says how wide a number is and not what it counts: Parquet without the Avro
             schema that Kafka Connect's writer leaves in it.
         is_cut: True where no more than the beginning was read.
+        text_bytes: length of the records that were read, as text.
     """
 
     format: str
@@ -45,16 +49,21 @@ class Content:
     schema: Schema | None = None
     says_meaning: bool = True
     is_cut: bool = False
+    text_bytes: int = 0
 
 
-def read_content(content: bytes, path: str, *, is_cut: bool = False) -> Content:
+def read_content(content: bytes, path: str, *, is_cut: bool = False, text_bytes: int | None = None) -> Content:
     """Read an object as the models do: by its first bytes, then by its extension.
 
     Args:
         content: all of it, or its beginning.
         path: looked at only where the first bytes do not tell the format.
         is_cut: True where it is the beginning: what breaks at its end is then no error.
+        text_bytes: of a file that is compressed, as much of its records; None for all of them.
     """
+    unsupported = next((name for magic, name in _UNSUPPORTED.items() if content.startswith(magic)), None)
+    if unsupported:
+        return Content("json", errors=[(0, f"unknown_format: {unsupported}; JSON lines are read plain or with gzip")])
     found = _recognise(content, path)
     found.is_cut = is_cut
     records = (
@@ -63,6 +72,10 @@ def read_content(content: bytes, path: str, *, is_cut: bool = False) -> Content:
         else ((record.line, record.value, record.error) for record in read_records(content, path))
     )
     for line, value, error in records:
+        found.text_bytes += len(value or "")
+        if text_bytes is not None and found.text_bytes > text_bytes:
+            found.is_cut = True
+            break
         if error is not None:
             if not is_cut:
                 found.errors.append((line, error))
@@ -71,6 +84,8 @@ def read_content(content: bytes, path: str, *, is_cut: bool = False) -> Content:
                 found.lines.append((line, _parse(value)))
             except ValueError:
                 found.errors.append((line, "malformed_json: no JSON record"))
+            except RecursionError:
+                found.errors.append((line, "malformed_json: nested too deeply"))
     return found
 
 
@@ -124,4 +139,4 @@ def _plain_lines(content: bytes, *, is_cut: bool) -> Iterator[tuple[int, str | N
 
 
 def _parse(value: str) -> Any:
-    return json.loads(value, parse_float=JsonNumber)
+    return json.loads(value, parse_float=JsonNumber, parse_constant=JsonNumber)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from alluvium.wording import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .entities import Entity
 
 MAX_ERRORS_SHOWN = 5
+MIN_WIDTH = 80
 
 
 def as_json(inspection: Inspection) -> dict[str, Any]:
@@ -37,6 +40,8 @@ def as_json(inspection: Inspection) -> dict[str, Any]:
 
 def print_inspection(console: Console, inspection: Inspection) -> None:
     """Print what was found: all entities in one table, then each with its columns."""
+    # Narrower, the table would lose the words of its columns; a terminal breaks its lines instead.
+    console.width = max(console.width, MIN_WIDTH)
     console.print(Text(inspection.location, style="bold"))
     console.print(_summary(inspection))
     if not inspection.entities:
@@ -48,18 +53,38 @@ def print_inspection(console: Console, inspection: Inspection) -> None:
     for entity in inspection.entities:
         if entity.shape:
             _print_entity(console, entity)
+        elif entity.errors:
+            _print_title(console, entity)
+            _print_errors(console, entity)
 
 
 def _summary(inspection: Inspection) -> str:
     entities = inspection.entities
-    read, objects = (sum(getattr(entity, name) for entity in entities) for name in ("objects_read", "objects"))
-    sampled = (
-        "all of them read"
-        if read == objects
-        else f"{read:,} of them read, at most {inspection.sampling.objects} of a topic"
+    objects, read, cut = (
+        sum(getattr(entity, name) for entity in entities) for name in ("objects", "objects_read", "objects_cut")
     )
-    others = f"; {len(inspection.others):,} other files" if inspection.others else ""
-    return f"{objects:,} objects, {sum(entity.length for entity in entities):,} bytes, {sampled}{others}"
+    bounds = inspection.sampling
+    size = f"{bounds.object_bytes / 1024**2:g} MB"
+    how_much = []
+    if read < objects:
+        of_a_topic = f"{bounds.objects} and {bounds.entity_bytes / 1024**2:g} MB of a topic"
+        how_much.append(f"{read:,} of them read, at most {of_a_topic}, no Parquet above {size}")
+    if cut:
+        how_much.append(f"{cut:,} of them in part, at most {size}")
+    said = ", ".join(how_much) or "all of them read"
+    others = f"; {counted(len(inspection.others), 'other file')}" if inspection.others else ""
+    return f"{counted(objects, 'object')}, {sum(entity.length for entity in entities):,} bytes, {said}{others}"
+
+
+def _kind(entity: Entity) -> str:
+    """What an entity has: the shape of its rows, or why there are none."""
+    if entity.shape:
+        return entity.shape
+    if entity.controls:
+        return "control records"
+    if entity.errors:
+        return "unreadable"
+    return "not read" if entity.objects_cut or entity.objects_read < entity.objects else "empty"
 
 
 def _overview(inspection: Inspection) -> Table:
@@ -73,11 +98,11 @@ def _overview(inspection: Inspection) -> Table:
     for entity in inspection.entities:
         table.add_row(
             Text(f"{entity.name} in {entity.location or '.'}" if names[entity.name] > 1 else entity.name),
-            entity.shape or "control records",
+            _kind(entity),
             "/".join([entity.format, *entity.compressions]),
             f"{entity.objects:,}",
             f"{entity.lines:,}",
-            f"{sum(entity.ops.values()):,}" if entity.shape != "row" else f"{entity.lines:,}",
+            f"{entity.changes:,}",
             f"{sum(entity.controls.values()):,}",
             f"{len(entity.errors):,}",
         )
@@ -85,8 +110,7 @@ def _overview(inspection: Inspection) -> Table:
 
 
 def _print_entity(console: Console, entity: Entity) -> None:
-    console.print()
-    console.print(Text(f"{entity.name} ({entity.topic or entity.location or '.'})", style="bold"))
+    _print_title(console, entity)
     for label, said in _facts(entity):
         console.print(Text(f"  {label:<12} ") + Text(said))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
@@ -102,8 +126,17 @@ def _print_entity(console: Console, entity: Entity) -> None:
     console.print(table)
     for question in entity.questions:
         console.print(Text(f"  ? {question}", style="yellow"))
+    _print_errors(console, entity)
+
+
+def _print_title(console: Console, entity: Entity) -> None:
+    console.print()
+    console.print(Text(f"{entity.name} ({entity.topic or entity.location or '.'})", style="bold"))
+
+
+def _print_errors(console: Console, entity: Entity) -> None:
     for path, line, error in entity.errors[:MAX_ERRORS_SHOWN]:
-        console.print(Text(f"  ! {path}, line {line}: {error}", style="red"))
+        console.print(Text(f"  ! {path}{f', line {line}' if line else ''}: {error}", style="red"))
     if len(entity.errors) > MAX_ERRORS_SHOWN:
         console.print(Text(f"  ! and {len(entity.errors) - MAX_ERRORS_SHOWN:,} more", style="red"))
 
@@ -127,7 +160,8 @@ def _facts(entity: Entity) -> list[tuple[str, str]]:
             ("time span", f"{entity.first_change:%Y-%m-%d %H:%M:%S} to {entity.last_change:%Y-%m-%d %H:%M:%S} UTC")
         )
     for partition, offsets in entity.offsets.items():
-        said = f"{offsets.first} to {offsets.last}, {offsets.holes} without a line, {offsets.overlaps} twice"
+        holes = "not all of them read" if offsets.holes is None else f"{offsets.holes} without a line"
+        said = f"{offsets.first} to {offsets.last}, {holes}, {offsets.overlaps} twice"
         facts.append((f"partition {partition}", said))
     if entity.schema_versions > 1:
         facts.append(("schemas", f"{entity.schema_versions} versions of the row's schema"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ class Schema:
 
     Attributes:
         type: ``int8`` to ``int64``, ``float32``, ``float64``, ``boolean``, ``string``, ``bytes``, ``array``, ``map``,
-            ``struct``; ``unknown`` for what Connect has no word for.
+            ``struct``; of Parquet also ``uint64`` and ``null``; ``unknown`` for what Connect has no word for.
         name: semantic type, or None.
         optional: False where the schema says that there is always a value.
         default: of the schema; ``has_default`` tells a default of null from none.
@@ -66,8 +67,10 @@ _MAX_READ = 1000
 def _from_connect(schema: Mapping[str, Any]) -> Schema:
     parameters = {str(key): str(value) for key, value in (schema.get("parameters") or {}).items()}
     default = schema.get("default", _ABSENT)
+    if schema["type"] not in _CONNECT_TYPES:
+        raise ValueError(f"type {schema['type']!r}")
     return Schema(
-        type=_CONNECT_TYPES.get(schema["type"], schema["type"]),
+        type=_CONNECT_TYPES[schema["type"]],
         name=schema.get("name"),
         optional=bool(schema.get("optional", False)),
         default=None if default is _ABSENT else default,
@@ -81,7 +84,22 @@ def _from_connect(schema: Mapping[str, Any]) -> Schema:
     )
 
 
-_CONNECT_TYPES = {"float": "float32", "double": "float64"}
+_CONNECT_TYPES = {
+    "int8": "int8",
+    "int16": "int16",
+    "int32": "int32",
+    "int64": "int64",
+    "float": "float32",
+    "float32": "float32",
+    "double": "float64",
+    "float64": "float64",
+    "boolean": "boolean",
+    "string": "string",
+    "bytes": "bytes",
+    "array": "array",
+    "map": "map",
+    "struct": "struct",
+}
 
 
 def _decimal(name: str | None, scale: Any, precision: Any) -> dict[str, Any]:
@@ -148,7 +166,16 @@ class _Avro:
         # A nullable field's default of null says that it may be left out, not what it is.
         if default is _ABSENT or (default is None and read.optional):
             return read
-        return replace(read, default=default, has_default=True)
+        return replace(read, default=_avro_default(default, read), has_default=True)
+
+
+def _avro_default(default: Any, schema: Schema) -> Any:
+    """As JsonConverter writes it: Avro's defaults of bytes are texts with a letter for each byte."""
+    if schema.type == "bytes" and isinstance(default, str):
+        return base64.b64encode(default.encode("latin-1")).decode()
+    if schema.type == "struct" and isinstance(default, dict):
+        return {name: _avro_default(item, schema.fields.get(name, schema)) for name, item in default.items()}
+    return default
 
 
 _AVRO_TYPES = {
@@ -229,6 +256,8 @@ _ARROW_TYPES = (
     (pa.types.is_uint8, "int16"),
     (pa.types.is_uint16, "int32"),
     (pa.types.is_uint32, "int64"),
+    (pa.types.is_uint64, "uint64"),
+    (pa.types.is_null, "null"),
     (pa.types.is_float16, "float32"),
     (pa.types.is_float32, "float32"),
     (pa.types.is_float64, "float64"),

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from spark_udfs.record import describe
 from spark_udfs.semantic_types import STORE_ENVELOPE
 
 from .schemas import Schema, from_connect
@@ -15,9 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OUTBOX = {"aggregateid", "aggregatetype", "payload"}
+# Fields of the envelope and of any connector's `source`, as add.fields names them with or without `source.` before it.
 _ADDED = re.compile(
-    r"^__(deleted|op|lsn|table|db|schema|name|connector|file|pos|row|version|ts_ms|source_\w+|transaction_\w+)$"
+    r"^__(deleted|op|ts_[mun]s|source_\w+|transaction_\w+|version|connector|name|snapshot|db|schema|table|collection"
+    r"|lsn|sequence|txId|file|pos|row|gtid|commit_lsn|change_lsn|event_serial_no|scn|commit_scn|rs_id|ssn|txSeq"
+    r"|ord|wallTime)$"
 )
+
+
+_OPERATIONS = ("c", "u", "d", "r", "t", "m")
+
+
+class UnreadableRecordError(ValueError):
+    """A line is JSON and no record; the message says why."""
 
 
 @dataclass
@@ -56,11 +67,15 @@ def recognise(value: Any, schema: Schema | None = None) -> Record:
     Args:
         value: of the line, as ``json.loads`` gives it.
         schema: of the file's records, or None.
+
+    Raises:
+        UnreadableRecordError: it is no object, or an envelope or a schema that nobody could read.
     """
     is_stored = isinstance(value, dict) and value.keys() == STORE_ENVELOPE and isinstance(value["metadata"], dict)
     key = offset = None
     if is_stored:
         key, offset, value = unwrapped(value["key"])[0], value["metadata"].get("offset"), value["value"]
+        offset = offset if isinstance(offset, int) else None
         schema = schema.fields.get("value") if schema else None
     value, own = unwrapped(value)
     record = _recognise(value, own or schema)
@@ -72,15 +87,22 @@ def recognise(value: Any, schema: Schema | None = None) -> Record:
 def unwrapped(value: Any) -> tuple[Any, Schema | None]:
     """The payload and the schema of what JsonConverter writes with schemas; other values as they are."""
     if isinstance(value, dict) and value.keys() == {"schema", "payload"} and isinstance(value["schema"], dict):
-        return value["payload"], from_connect(value["schema"]) if "type" in value["schema"] else None
+        return value["payload"], _schema(value["schema"]) if "type" in value["schema"] else None
     return value, None
+
+
+def _schema(schema: Mapping[str, Any]) -> Schema:
+    try:
+        return from_connect(schema)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UnreadableRecordError(f"malformed_schema: {describe(error)}") from error
 
 
 def _recognise(value: Any, schema: Schema | None) -> Record:
     if value is None:
         return Record("tombstone")
     if not isinstance(value, dict):
-        return Record("row", schema=schema)
+        raise UnreadableRecordError("malformed_json: no JSON object")
     if value.keys() == {"ts_ms"}:
         return Record("heartbeat")
     if "data_collections" in value and value.get("status") in ("BEGIN", "END"):
@@ -88,7 +110,10 @@ def _recognise(value: Any, schema: Schema | None) -> Record:
     if "ddl" in value and "source" in value:
         return Record("schema_change", source=_mapping(value["source"]))
     if "op" in value and isinstance(value.get("source"), dict):
-        return _envelope(value, schema)
+        if value["op"] in _OPERATIONS:
+            return _envelope(value, schema)
+        if "before" in value or "after" in value:
+            raise UnreadableRecordError(f"unknown_op: {json.dumps(value['op'])[:40]}")
     added = {name: value[name] for name in value if _ADDED.match(name)}
     if added:
         row = {name: value[name] for name in value if name not in added and not name.startswith("__")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from spark_udfs import semantic_types as names
@@ -46,23 +47,26 @@ _PRIMITIVES = {
     "string": "string",
     "bytes": "binary",
 }
-_DATES = {names.DATE, "org.apache.kafka.connect.data.Date", "io.debezium.time.IsoDate"}
+CONNECT_DATE = "org.apache.kafka.connect.data.Date"
+CONNECT_TIME = "org.apache.kafka.connect.data.Time"
+CONNECT_TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
+_DATES = {names.DATE, CONNECT_DATE, "io.debezium.time.IsoDate"}
 _LOCAL_TIMESTAMPS = {
     names.TIMESTAMP,
     names.MICRO_TIMESTAMP,
     names.NANO_TIMESTAMP,
-    "org.apache.kafka.connect.data.Timestamp",
+    CONNECT_TIMESTAMP,
     "io.debezium.time.IsoTimestamp",
 }
 _TIMES = {
     names.TIME,
     names.MICRO_TIME,
     names.NANO_TIME,
-    "org.apache.kafka.connect.data.Time",
+    CONNECT_TIME,
     "io.debezium.time.IsoTime",
     "io.debezium.time.ZonedTime",
 }
-_VARIABLE_SCALE = "io.debezium.data.VariableScaleDecimal"
+VARIABLE_SCALE = "io.debezium.data.VariableScaleDecimal"
 _ZONED_TIMESTAMP = "io.debezium.time.ZonedTimestamp"
 
 
@@ -82,7 +86,7 @@ def propose_from_schema(schema: Schema) -> ProposedType:
         return ProposedType("timestamp", why)
     if schema.name in _TIMES:
         return ProposedType("string", f"{why}: Spark has no time of day", schema.name)
-    if schema.name == _VARIABLE_SCALE:
+    if schema.name == VARIABLE_SCALE:
         return ProposedType("string", f"{why}: every value has a scale of its own", schema.name)
     if schema.scale is not None:
         return _propose_decimal(schema)
@@ -91,6 +95,8 @@ def propose_from_schema(schema: Schema) -> ProposedType:
         return ProposedType(f"array<{element.data_type}>", f"array of {element.why}")
     if schema.type == "map":
         return ProposedType("map<string,string>", "map")
+    if schema.type == "uint64":
+        return ProposedType("decimal(20,0)", why, "decimal")
     if schema.type in ("struct", "unknown"):
         return ProposedType("string", f"{why}: kept as its JSON text")
     return ProposedType(_PRIMITIVES[schema.type], why)
@@ -107,14 +113,20 @@ def _propose_decimal(schema: Schema) -> ProposedType:
 
 _ISO_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 # Debezium writes a timestamptz of infinity in this word.
-_ISO_ZONED = re.compile(r"^[+-]?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.]\d+)?(Z|[+-]\d\d:?\d\d)$|^-?infinity$")
+ISO_ZONED = re.compile(r"^[+-]?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.]\d+)?(Z|[+-]\d\d:?\d\d)$|^-?infinity$")
 _ISO_LOCAL = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d+)?)?$")
 _BASE64 = re.compile(r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")
-_NUMBER = re.compile(r"^-?\d+([.]\d+)?$")
+# Java writes a decimal of a large or a negative scale with an exponent, and always with its sign.
+_NUMBER = re.compile(r"^-?\d+([.]\d+)?(E[+-]\d+)?$", re.IGNORECASE)
+# Words, also joined (OrderPlaced) and numbered (item12), codes of one case and digits (DE89, a1b2), and paths of them.
+_WORD = r"(?:(?:[A-Z]?[a-z]+|(?:[a-z]{2,})?(?:[A-Z][a-z]{2,})+)\d*|[A-Z\d]+|[a-z\d]+)"
+_WORDS = re.compile(rf"^/?{_WORD}(?:/{_WORD})*$")
 _TIME_NAME = re.compile(r"(_at|_ts|_on|date|time|timestamp|created|updated|birth|born|last_update)$", re.IGNORECASE)
 # Units of the times that occur: days up to the year 4707, milliseconds from 1973 to 5138, microseconds from 1973 on.
 _UNITS = (("days", 0, 10**6), ("milliseconds", 10**11, 10**14), ("microseconds", 10**14, 10**17))
 _MOST = 0.8
+_MAX_WORDS = 8
+_MAX_WORD_LENGTH = 16
 
 
 @dataclass
@@ -127,6 +139,7 @@ class Values:
         elements: number of the arrays' elements by what they look like.
         lowest: of the whole numbers, or None.
         highest: of the whole numbers, or None.
+        words: the different texts, as far as they are few and short.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -134,17 +147,36 @@ class Values:
     elements: Counter[str] = field(default_factory=Counter)
     lowest: int | None = None
     highest: int | None = None
+    words: set[str] = field(default_factory=set)
 
     def add(self, value: Any) -> None:
         """Take a value as ``json.loads`` gives it, with fractions as text marked by :class:`JsonNumber`."""
         kind = _kind_of(value)
         self.kinds[kind] += 1
-        if kind == "array":
-            self.elements.update(_kind_of(element) for element in value)
         if kind == "integer":
-            self.lowest = value if self.lowest is None else min(self.lowest, value)
-            self.highest = value if self.highest is None else max(self.highest, value)
-            self.units.update(unit for unit, low, high in _UNITS if low <= abs(value) < high)
+            self._add_integer(value)
+        elif kind == "array":
+            self.elements.update(map(_kind_of, value))
+        elif len(self.words) < _MAX_WORDS and type(value) is str:
+            self.words.add(value[:_MAX_WORD_LENGTH])
+
+    def _add_integer(self, value: int) -> None:
+        self.lowest = value if self.lowest is None or value < self.lowest else self.lowest
+        self.highest = value if self.highest is None or value > self.highest else self.highest
+        size = abs(value)
+        for unit, low, high in _UNITS:
+            if low <= size < high:
+                self.units[unit] += 1
+
+    @property
+    def present(self) -> int:
+        """Number of values that are not NULL."""
+        return sum(self.kinds.values()) - self.kinds["null"]
+
+    @property
+    def are_iso_times(self) -> bool:
+        """Whether they are dates, or dates and times without a zone, in ISO 8601."""
+        return self.kinds.keys() - {"null"} in ({"date"}, {"local"})
 
 
 class JsonNumber(str):
@@ -153,32 +185,35 @@ class JsonNumber(str):
     __slots__ = ()
 
 
+_KINDS = {type(None): "null", bool: "boolean", int: "integer", JsonNumber: "fraction", list: "array"}
+
+
 def _kind_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if isinstance(value, JsonNumber):
-        return "fraction"
-    if isinstance(value, list):
-        return "array"
+    kind = _KINDS.get(type(value))
+    if kind:
+        return kind
     if isinstance(value, dict):
         return "variable_scale" if value.keys() == {"scale", "value"} else "object"
-    return _kind_of_text(value)
+    # Longer texts seldom come again, and would fill the memory.
+    return _kind_of_short_text(value) if len(value) <= _MAX_REMEMBERED else _kind_of_text(value)
 
 
 def _kind_of_text(value: str) -> str:
-    for kind, pattern in (("date", _ISO_DATE), ("zoned", _ISO_ZONED), ("local", _ISO_LOCAL)):
-        if pattern.match(value):
-            return kind
-    if _NUMBER.match(value):
-        return "number"
-    if _BASE64.match(value):
-        # Nothing, and words of four or eight letters, are base64 by chance; a sign that is in no word tells.
-        return "base64" if value.endswith("=") or "+" in value else "word"
+    if value[:1].isdigit() or value[:1] in ("+", "-"):
+        for kind, pattern in (("date", _ISO_DATE), ("zoned", ISO_ZONED), ("local", _ISO_LOCAL), ("number", _NUMBER)):
+            if pattern.match(value):
+                return kind
+    elif value == "infinity":
+        return "zoned"
+    if len(value) % 4 == 0 and _BASE64.match(value):
+        # Nothing, and words of four or eight letters, are base64 by chance; what is in no word tells.
+        return "word" if not value or _WORDS.match(value) else "base64"
     return "text"
+
+
+_MAX_REMEMBERED = 40
+# A column has few values, or each line another one: the first kind is worth remembering.
+_kind_of_short_text = lru_cache(maxsize=20_000)(_kind_of_text)
 
 
 def propose_from_values(name: str, values: Values, schema: Schema | None = None) -> ProposedType:
@@ -191,7 +226,9 @@ def propose_from_values(name: str, values: Values, schema: Schema | None = None)
     """
     kinds = {kind for kind in values.kinds if kind != "null"}
     count = sum(values.kinds.values())
-    why = f"{' and '.join(sorted(kinds))} in {count} values" if kinds else f"only nulls in {count} values"
+    # Beside texts that are none, what could be base64 is a word.
+    seen = {"word" if kind == "base64" and "text" in kinds else kind for kind in kinds}
+    why = f"{' and '.join(sorted(seen))} in {count} values" if kinds else f"only nulls in {count} values"
     if not kinds:
         return ProposedType("string", why, question=f"{name} was never there: which type has it in the source?")
     if kinds == {"boolean"}:
@@ -205,14 +242,17 @@ def propose_from_values(name: str, values: Values, schema: Schema | None = None)
     if kinds == {"zoned"}:
         return ProposedType("timestamp", why)
     if kinds == {"variable_scale"}:
-        return ProposedType("string", why, _VARIABLE_SCALE)
+        return ProposedType("string", why, VARIABLE_SCALE)
     if kinds == {"array"}:
         elements = {kind for kind in values.elements if kind != "null"}
-        return ProposedType("array<bigint>" if elements == {"integer"} else "array<string>", why)
-    if "base64" in kinds and kinds <= {"base64", "word", "number"}:
+        is_asked = _may_be_base64(elements)
         return ProposedType(
-            "string", why, question=f"{name} looks like base64: is it bytes, or a decimal, and of which scale?"
+            "array<bigint>" if elements == {"integer"} else "array<string>",
+            why,
+            question=f"{name} has elements that look like {_BASE64_QUESTION}" if is_asked else None,
         )
+    if _may_be_base64(kinds):
+        return ProposedType("string", why, question=f"{name} looks like {_BASE64_QUESTION}")
     if kinds == {"number"}:
         return ProposedType(
             "string", why, question=f"{name} has numbers as texts: is it a decimal, and of which scale?"
@@ -220,10 +260,32 @@ def propose_from_values(name: str, values: Values, schema: Schema | None = None)
     return ProposedType("string", why)
 
 
+_BASE64_QUESTION = "base64: is it bytes, or a decimal, and of which scale?"
+
+
+def _may_be_base64(kinds: set[str]) -> bool:
+    """Short values look like words by chance; one that is no word tells of all."""
+    return "base64" in kinds and kinds <= {"base64", "word", "number"}
+
+
+_BIGINT = range(-(2**63), 2**63)
+
+
+def _propose_wide_integer(lowest: int, highest: int, why: str) -> ProposedType:
+    if lowest >= 0 and highest < 2**64:
+        return ProposedType("decimal(20,0)", f"{why}: more than a bigint", "decimal")
+    if max(abs(lowest), abs(highest)) < 10**MAX_PRECISION:
+        return ProposedType(f"decimal({MAX_PRECISION},0)", f"{why}: more than a bigint", "decimal")
+    return ProposedType("string", f"{why}: more digits than Spark's {MAX_PRECISION}")
+
+
 def _propose_integer(name: str, values: Values, why: str, stored_as: str) -> ProposedType:
+    lowest, highest = values.lowest or 0, values.highest or 0
+    if lowest not in _BIGINT or highest not in _BIGINT:
+        return _propose_wide_integer(lowest, highest, f"{why}, from {lowest} to {highest}")
     unit = next((unit for unit, count in values.units.items() if count >= _MOST * values.kinds["integer"]), None)
     if unit is None or not _TIME_NAME.search(name):
-        return ProposedType(stored_as, f"{why}, from {values.lowest} to {values.highest}")
+        return ProposedType(stored_as, f"{why}, from {lowest} to {highest}")
     data_type, semantic_type = _TYPES_OF_UNITS[unit]
     return ProposedType(
         data_type,

@@ -158,7 +158,7 @@ def _columns_said_before(
 
 def _options(entity: Entity) -> dict[str, Any]:
     options: dict[str, Any] = {
-        "connector": entity.connector or ("jdbc" if entity.schema_versions else "table"),
+        "connector": entity.connector or ("jdbc" if entity.names_connect_types else "table"),
         "shape": entity.shape,
     }
     if entity.layout == "lenses":

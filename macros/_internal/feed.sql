@@ -198,7 +198,7 @@
     {%- elif data_type.startswith("decimal") -%}
         {%- set precision, scale = modules.re.findall("\\d+", data_type) | map("int") -%}
         {%- set whole = "[+-]?0*\\d{0," ~ (precision - scale) ~ "}" -%}
-        {{ return({"pattern": "(?=.*\\d)" ~ whole ~ "(\\.\\d{0," ~ scale ~ "})?", "said": "a number that " ~ data_type ~ " holds"}) }}
+        {{ return({"pattern": "(?=.*\\d)" ~ whole ~ "(\\.\\d{0," ~ scale ~ "}0*)?", "said": "a number that " ~ data_type ~ " holds"}) }}
     {%- endif -%}
     {%- set rules = {
         "string": [".*", "a text, quoted"],

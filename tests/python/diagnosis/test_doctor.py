@@ -373,6 +373,9 @@ def test_objects_that_were_not_read(root: Path) -> None:
     inspection = inspect(str(root), Sampling(objects=2))
     finding = next(finding for finding in diagnose(inspection) if finding.code == "objects-unread")
     assert (finding.evidence, finding.is_loss) == ("2 of 3 objects were read of orders", False)
+    inspection = inspect(str(root), Sampling(object_bytes=100))
+    finding = next(finding for finding in diagnose(inspection) if finding.code == "objects-unread")
+    assert finding.evidence == "3 of 3 objects were read, 3 of them in part, of orders"
 
 
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:

@@ -140,6 +140,11 @@ def test_no_more_of_an_object_is_read_than_asked_for(bucket: str, landed: Path) 
         assert storage.read(next(iter(FILES)), 10) == FILES[next(iter(FILES))][:10]
 
 
+def test_object_that_cannot_be_read_ends_in_one_sentence(bucket: str) -> None:
+    with pytest.raises(LocationError, match=r"cannot be read \(gone.json\): .*NoSuchKey.* s3:GetObject are allowed"):
+        open_storage(f"s3://{bucket}/cdc").read("gone.json")
+
+
 def test_sample_has_the_first_and_the_last_object(landed: Path) -> None:
     entity = inspect(str(landed), Sampling(objects=2)).entities[0]
     assert (entity.objects, entity.objects_read) == (3, 2)

@@ -179,7 +179,7 @@ def test_a_type_that_nothing_is_decoded_to_is_refused(macros: Renderer, declared
         ("boolean", [True, "false"]),
         ("tinyint", [-128, 127]),
         ("bigint", [0, "-9223372036854775808"]),
-        ("decimal(10,2)", [0, 1.5, "-12345678.90", "00000000001"]),
+        ("decimal(10,2)", [0, 1.5, "-12345678.90", "00000000001", "1.500"]),
         ("decimal(2,2)", [".25", 0.25]),
         ("double", [1, 1.5, "-1e-3"]),
         ("date", [date(2024, 2, 29), "2024-02-29"]),
