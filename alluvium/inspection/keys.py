@@ -21,6 +21,8 @@ MAX_KEY_COLUMNS = 4
 """Longest key that is looked for in the data; a longer one has to be seen in message keys or schema changes."""
 MIN_TESTS = 10
 """Rows that could have contradicted a column before it is believed, where it is not called after its table."""
+MIN_TESTS_OF_FIRST = 100
+"""The same, where other columns are called like a key too, which might be the other half of it."""
 
 
 @dataclass(frozen=True)
@@ -168,12 +170,12 @@ def _named_key(
     question = None
     if not (inserts.rows if own else inserts.tests):
         question = f"{_is_the_key([first])}? Nothing in the files could show that it is not."
+    # Of two answers none is taken before the user has: the wrong one would make one row of several, without a word.
     elif rivals:
-        question = f"{_is_the_key([first])}, or is it {', or '.join(rivals)}? Each is unique in these files."
-    elif not is_certain and len(named) > 1:
-        question = (
-            f"{_is_the_key([first])} alone, or together with {', '.join(name for name in named if name != first)}?"
-        )
+        return Key((), why, f"{_is_the_key([first])}, or is it {', or '.join(rivals)}? Each is unique in these files.")
+    elif not is_certain and len(named) > 1 and inserts.tests < MIN_TESTS_OF_FIRST:
+        others = ", ".join(name for name in named if name != first)
+        return Key((), why, f"{_is_the_key([first])} alone, or together with {others}?")
     elif not is_certain and inserts.tests < MIN_TESTS:
         question = f"{_is_the_key([first])}? It may be unique by chance in {len(rows)} images."
     return Key((first,), why, question)
