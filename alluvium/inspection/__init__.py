@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
 
-from .entities import Entity, Sampling, describe_entity, list_entities, read_objects
+from .entities import Entity, describe_entity
 from .objects import LocationError, open_storage
+from .reading import Sampling, list_entities, read_objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable

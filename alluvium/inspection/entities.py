@@ -2,58 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
-
-from spark_udfs.record import describe
 
 from .defaults import default_by_declaration, default_by_schema
 from .delete_images import has_whole_images
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
 from .keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
-from .living_rows import RowChange, transaction_of
-from .mixtures import question_of_folders, question_of_tables, without_numbers
-from .names import ObjectName, name_filter, name_of_folder, parse_name
-from .objects import UnreadableObjectError
+from .mixtures import question_of_folders, question_of_tables
+from .names import name_filter, name_of_folder
 from .operations import deletes_by, question_of_deletes
 from .order import Order, propose_order
-from .records import Content, read_content
 from .schemas import Schema
-from .shapes import Record, UnreadableRecordError, is_outbox, recognise
-from .table_changes import DeclaredTable, TableName, declared_tables, find_table
+from .shapes import is_outbox
+from .table_changes import DeclaredTable, TableName, find_table
 from .types import ProposedType, Values, propose_from_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from .objects import Storage, StoredObject
-
-MAX_CHANGES_FOR_KEY = 20_000
-"""Changes of one entity that the search of its key plays; more add time, hardly certainty."""
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How much is read of a location.
-
-    Attributes:
-        objects: of each entity, at most; the first, the last, and others evenly between them.
-        object_bytes: of each object, at most, from its beginning (of Parquet, objects up to this size); of what is
-            compressed also as much of its text.
-    """
-
-    objects: int = 50
-    object_bytes: int = 16 * 1024 * 1024
-
-    @property
-    def entity_bytes(self) -> int:
-        """Of each entity, at most: a quarter of a minute's reading, unless a user has asked for other bounds."""
-        if self == Sampling():
-            return 3 * self.object_bytes
-        return self.objects * self.object_bytes
+    from .reading import Found, Reading
 
 
 @dataclass(frozen=True)
@@ -181,256 +151,8 @@ class Entity:
         return self.objects_read == self.objects and not self.objects_cut
 
 
-@dataclass
-class _Found:
-    """The objects of one entity, as they are listed.
-
-    Attributes:
-        folder: below the location.
-        topic: of Kafka, or None.
-        layout: of the names, or None.
-        location: that was inspected.
-        alike: folders that may be of the same table, this one among them: they have the topic too, or they have none
-            and their names differ in numbers alone.
-        objects: with what their names say.
-    """
-
-    folder: str
-    topic: str | None
-    layout: str | None
-    location: str = ""
-    alike: list[str] = field(default_factory=list)
-    objects: list[tuple[StoredObject, ObjectName]] = field(default_factory=list)
-
-
-def list_entities(storage: Storage) -> tuple[list[_Found], list[str]]:
-    """Group the objects of a location by folder and topic, and list those that are no change files."""
-    found: dict[tuple[str, str | None], _Found] = {}
-    others: list[str] = []
-    for stored in storage.objects():
-        name = parse_name(stored.path)
-        if name.format is None and name.topic is None:
-            others.append(stored.path)
-            continue
-        key = (name.folder, name.topic)
-        entity = found.setdefault(key, _Found(name.folder, name.topic, name.layout, storage.location))
-        entity.objects.append((stored, name))
-    alike: dict[tuple[str | None, str], list[str]] = defaultdict(list)
-    for entity in found.values():
-        entity.alike = alike[entity.topic, "" if entity.topic else without_numbers(entity.folder)]
-        entity.alike.append(entity.folder)
-        entity.objects.sort(key=lambda entry: (entry[1].partition or 0, entry[1].offset or 0, entry[0].path))
-    return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], others
-
-
-def sample(objects: Sequence[Any], count: int) -> list[Any]:
-    """The first, the last, and others evenly between them."""
-    if len(objects) <= count:
-        return list(objects)
-    step = (len(objects) - 1) / (count - 1) if count > 1 else 0
-    return [objects[round(number * step)] for number in range(count)]
-
-
-@dataclass
-class _Reading:
-    """What has been read of an entity."""
-
-    kinds: Counter[str] = field(default_factory=Counter)
-    ops: Counter[str] = field(default_factory=Counter)
-    controls: Counter[str] = field(default_factory=Counter)
-    formats: Counter[str] = field(default_factory=Counter)
-    compressions: set[str] = field(default_factory=set)
-    connectors: Counter[str] = field(default_factory=Counter)
-    versions: set[str] = field(default_factory=set)
-    tables: set[TableName] = field(default_factory=set)
-    columns_of_files: dict[str, set[str]] = field(default_factory=dict)
-    message_keys: list[Any] = field(default_factory=list)
-    changes: list[RowChange] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
-    places: set[tuple[int, int]] = field(default_factory=set)
-    added_fields: set[str] = field(default_factory=set)
-    placeholders: Counter[str] = field(default_factory=Counter)
-    schemas: dict[int, Schema] = field(default_factory=dict)
-    schema_times: dict[int, float] = field(default_factory=dict)
-    values: dict[str, Values] = field(default_factory=dict)
-    images: int = 0
-    first_columns: frozenset[str] = frozenset()
-    first_change: datetime | None = None
-    last_change: datetime | None = None
-    errors: list[tuple[str, int, str]] = field(default_factory=list)
-    lines: int = 0
-    stored: int = 0
-    objects: int = 0
-    objects_cut: int = 0
-    says_meaning: bool = True
-    spans: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    declared: dict[TableName, DeclaredTable] = field(default_factory=dict)
-
-    def add_content(self, content: Content, name: ObjectName, path: str) -> None:
-        self.formats[content.format] += 1
-        self.compressions |= {content.compression} if content.compression else set()
-        self.errors += [(path, line, error) for line, error in content.errors]
-        self.says_meaning = self.says_meaning and content.says_meaning
-        offsets: list[int] = []
-        for line, value in content.lines:
-            try:
-                record = recognise(value, content.schema)
-                offset = self._offset(record, name, line)
-                self.add_record(record, is_copy=self._is_copy(name.partition, offset))
-            except UnreadableRecordError as error:
-                self.errors.append((path, line, str(error)))
-                continue
-            except Exception as error:
-                # One line that nobody has thought of is no reason to say nothing of all others.
-                self.errors.append((path, line, f"no change that can be read: {describe(error)}"))
-                continue
-            self.lines += 1
-            self.columns_of_files.setdefault(path, set()).update(record.after or ())
-            # As many as there are changes: in which folder each lies.
-            self.folders += [path.rpartition("/")[0]] * (len(self.changes) - len(self.folders))
-            if offset is not None:
-                offsets.append(offset)
-        if name.partition is not None and offsets:
-            ends_by_name = name.layout == "lenses" and name.offset is not None
-            last = name.offset if name.offset is not None and ends_by_name else max(offsets)
-            self.spans.setdefault(name.partition, []).append((min(offsets), last))
-
-    @staticmethod
-    def _offset(record: Record, name: ObjectName, line: int) -> int | None:
-        if record.offset is None and name.offset is not None and name.layout == "confluent":
-            return name.offset + line - 1
-        return record.offset
-
-    def _is_copy(self, partition: int | None, offset: int | None) -> bool:
-        """Whether a record of the same place in Kafka was there before, which takes the place of this one."""
-        if partition is None or not isinstance(offset, int) or len(self.changes) >= MAX_CHANGES_FOR_KEY:
-            return False
-        is_copy = (partition, offset) in self.places
-        self.places.add((partition, offset))
-        return is_copy
-
-    def add_record(self, record: Record, *, is_copy: bool = False) -> None:
-        self.stored += record.is_stored
-        if record.kind not in ("envelope", "flattened", "row"):
-            self.controls[record.kind] += 1
-            if record.kind == "schema_change":
-                for name, table in declared_tables(record.value).items():
-                    self.declared[name] = table.following(self.declared.get(name))
-            if record.kind == "truncate" and not is_copy:
-                self.changes.append(RowChange("t", None, None))
-            return
-        self.kinds[record.kind] += 1
-        source = record.source or {}
-        moment = self._add_source(source)
-        op = record.op or ("d" if record.after is None else "c")
-        if record.kind == "flattened":
-            self.added_fields |= source.keys()
-        if record.kind != "row":
-            self.ops[op] += 1
-        if record.key is not None:
-            self.message_keys.append(record.key)
-        if record.schema:
-            self.schemas[id(record.schema)] = record.schema
-            before_it = self.schema_times.get(id(record.schema), 0.0)
-            self.schema_times[id(record.schema)] = max(before_it, moment.timestamp()) if moment else before_it
-        deleted = op == "d" and record.kind == "flattened"
-        before, after = (record.after, None) if deleted else (record.before, record.after)
-        if after is not None:
-            self._add_image(after)
-        if not is_copy and len(self.changes) < MAX_CHANGES_FOR_KEY:
-            op = "r" if record.kind == "row" else op
-            self.changes.append(RowChange(op, before, after, transaction_of(op, source)))
-
-    def _add_image(self, image: Mapping[str, Any]) -> None:
-        if not self.images:
-            self.first_columns = frozenset(image)
-        self.images += 1
-        for name, value in image.items():
-            seen = self.values.get(name)
-            if seen is None:
-                seen = self.values[name] = Values()
-            seen.add(value)
-            if isinstance(value, str | list) and _is_placeholder(value):
-                self.placeholders[name] += 1
-
-    def _add_source(self, source: Mapping[str, Any]) -> datetime | None:
-        """Add what an event says of where it is from; the time of the change, where it says that."""
-        if source.get("connector"):
-            self.connectors[str(source["connector"])] += 1
-        if source.get("version"):
-            self.versions.add(str(source["version"]))
-        table = source.get("table") or source.get("collection")
-        if table:
-            names = (source.get("db"), source.get("schema"), table)
-            self.tables.add(tuple(str(name) for name in names if name))
-        try:
-            moment = datetime.fromtimestamp(int(source["ts_ms"]) / 1000, timezone.utc)
-        except (KeyError, TypeError, ValueError, OverflowError, OSError):
-            return None
-        self.first_change = min(self.first_change or moment, moment)
-        self.last_change = max(self.last_change or moment, moment)
-        return moment
-
-
-def read_objects(storage: Storage, found: _Found, sampling: Sampling, done: Callable[[int], None]) -> _Reading:
-    """Read a sample of an entity's objects.
-
-    Args:
-        storage: of the location.
-        found: the entity's objects.
-        sampling: how many of them, and how much of each.
-        done: called with the number of objects that have been read since.
-    """
-    reading = _Reading()
-    chosen = _within_bounds(found.objects, sampling)
-    left = sampling.entity_bytes
-    for number, (stored, name) in enumerate(chosen):
-        # What is compressed may be as much text as its share of what is left to read.
-        text_bytes = min(sampling.object_bytes, max(stored.length, left // (len(chosen) - number)))
-        left -= _read_object(storage, stored, name, sampling.object_bytes, text_bytes, reading)
-        done(1)
-    done(min(len(found.objects), sampling.objects) - len(chosen))
-    return reading
-
-
-def _within_bounds(
-    objects: Sequence[tuple[StoredObject, ObjectName]], sampling: Sampling
-) -> list[tuple[StoredObject, ObjectName]]:
-    """As many objects as may be read; at least the first and the last."""
-    for count in range(sampling.objects, 2, -1):
-        chosen = sample(objects, count)
-        if sum(min(stored.length, sampling.object_bytes) for stored, _ in chosen) <= sampling.entity_bytes:
-            return chosen
-    return sample(objects, min(sampling.objects, 2))
-
-
-def _read_object(
-    storage: Storage, stored: StoredObject, name: ObjectName, limit: int, text_limit: int, reading: _Reading
-) -> int:
-    """Add what an object has to the reading; the number of bytes of text that were read."""
-    is_cut = stored.length > limit
-    # The end of a Parquet file says where everything is: its beginning alone shows nothing.
-    if is_cut and name.format == "parquet":
-        return 0
-    try:
-        raw = storage.read(stored.path, limit if is_cut else None)
-    except UnreadableObjectError as error:
-        reading.errors.append((stored.path, 0, str(error)))
-        return 0
-    try:
-        content = read_content(raw, stored.path, is_cut=is_cut, text_bytes=text_limit)
-    except Exception as error:
-        # Such as a schema in a file's footer that is none: it is no reason to say nothing of all other files.
-        reading.errors.append((stored.path, 0, f"corrupt: {describe(error)}"))
-        return 0
-    reading.objects += 1
-    reading.objects_cut += content.is_cut
-    reading.add_content(content, name, stored.path)
-    return content.text_bytes
-
-
 def describe_entity(
-    found: _Found, reading: _Reading, shared: bool, declared: Mapping[TableName, DeclaredTable]
+    found: Found, reading: Reading, shared: bool, declared: Mapping[TableName, DeclaredTable]
 ) -> Entity:
     """Say what an entity is.
 
@@ -500,7 +222,7 @@ def describe_entity(
 
 
 def _key(
-    found: _Found, reading: _Reading, shape: str | None, table: DeclaredTable | None, columns: Sequence[Column]
+    found: Found, reading: Reading, shape: str | None, table: DeclaredTable | None, columns: Sequence[Column]
 ) -> Key:
     apart = question_of_tables({".".join(name) for name in reading.tables}, reading.columns_of_files)
     if apart:
@@ -523,7 +245,7 @@ def _key(
     return held_against_messages(key, reading.message_keys, images)
 
 
-def _conditions_of_deletes(reading: _Reading, columns: Sequence[Column]) -> dict[str, str]:
+def _conditions_of_deletes(reading: Reading, columns: Sequence[Column]) -> dict[str, str]:
     found = {column.name: deletes_by(column.name, reading.values.get(column.name, Values())) for column in columns}
     return {name: condition for name, condition in found.items() if condition}
 
@@ -535,13 +257,13 @@ def _asked_for_deletes(column: Column, condition: str | None) -> Column:
     return replace(column, type=replace(column.type, question=question))
 
 
-def _names_connect_types(reading: _Reading) -> bool:
+def _names_connect_types(reading: Reading) -> bool:
     """Whether a column has a type that Kafka Connect itself has named."""
     fields = [said for schema in reading.schemas.values() for said in schema.fields.values()]
     return any((said.name or "").startswith("org.apache.kafka.connect.data.") for said in fields)
 
 
-def _times(columns: Sequence[Column], reading: _Reading) -> list[str]:
+def _times(columns: Sequence[Column], reading: Reading) -> list[str]:
     """Columns that may order rows; texts in ISO 8601 have the order of their times."""
     return [
         column.name
@@ -551,7 +273,7 @@ def _times(columns: Sequence[Column], reading: _Reading) -> list[str]:
     ]
 
 
-def _partitions(found: _Found, reading: _Reading) -> int:
+def _partitions(found: Found, reading: Reading) -> int:
     """How many partitions of Kafka have offsets in the names of all objects, or else in all lines that were read."""
     named = {name.partition for _, name in found.objects if name.offset is not None}
     if found.layout and all(name.offset is not None for _, name in found.objects):
@@ -559,22 +281,7 @@ def _partitions(found: _Found, reading: _Reading) -> int:
     return len(reading.spans) if reading.stored == reading.lines else 0
 
 
-_PLACEHOLDER = "__debezium_unavailable_value"
-# As text, inside a JSON text, as bytes in base64, and as the name-based UUID of the text.
-_PLACEHOLDERS = (_PLACEHOLDER, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "b68a35a7-17ad-35b3-af2a-ae46edb4545a")
-_HAS_PLACEHOLDER = re.compile("|".join(map(re.escape, _PLACEHOLDERS)))
-_SHORTEST_PLACEHOLDER = min(map(len, _PLACEHOLDERS))
-_PLACEHOLDER_CODES = [ord(letter) for letter in _PLACEHOLDER]
-
-
-def _is_placeholder(value: str | list[Any]) -> bool:
-    if isinstance(value, str):
-        # Most texts are too short to hold one.
-        return len(value) >= _SHORTEST_PLACEHOLDER and _HAS_PLACEHOLDER.search(value) is not None
-    return value == _PLACEHOLDER_CODES or value in ([_PLACEHOLDERS[0]], [_PLACEHOLDERS[2]])
-
-
-def _moved_keys(reading: _Reading, key: Key) -> int:
+def _moved_keys(reading: Reading, key: Key) -> int:
     if not key.columns:
         return 0
     folders: dict[Any, set[str]] = {}
@@ -596,13 +303,13 @@ _CONNECTORS = {
 }
 
 
-def _connector(reading: _Reading) -> str | None:
+def _connector(reading: Reading) -> str | None:
     if reading.connectors:
         return reading.connectors.most_common(1)[0][0]
     return next((name for field, name in _CONNECTORS.items() if field in reading.added_fields), None)
 
 
-def _entity_name(found: _Found, reading: _Reading) -> str:
+def _entity_name(found: Found, reading: Reading) -> str:
     if len(reading.tables) == 1:
         return next(iter(reading.tables))[-1]
     if found.topic:
@@ -613,7 +320,7 @@ def _entity_name(found: _Found, reading: _Reading) -> str:
 _NUMBERS = ("int32", "int64")
 
 
-def _columns(reading: _Reading, table: DeclaredTable | None) -> tuple[Column, ...]:
+def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...]:
     schemas = sorted(reading.schemas.items(), key=lambda entry: reading.schema_times[entry[0]])
     versions = versions_of_fields(schema for _, schema in schemas)
     described = {name: newest_that_holds_all(found) for name, found in versions.items()}
@@ -657,7 +364,7 @@ def _question_of_default(name: str, sent: Any, proposed: ProposedType) -> str:
 
 
 def _questions(
-    found: _Found, key: Key, order: Order, columns: Sequence[Column], reading: _Reading, table: DeclaredTable | None
+    found: Found, key: Key, order: Order, columns: Sequence[Column], reading: Reading, table: DeclaredTable | None
 ) -> Iterator[str]:
     asked = [
         question_of_folders(found.folder, found.alike),

@@ -56,7 +56,7 @@ def test_tables_of_one_name_in_two_databases(tmp_path: Path) -> None:
     ],
 )
 def test_table_is_found_by_as_much_of_its_name_as_there_is(name: tuple[str, ...], expected: str | None) -> None:
-    declared = {
+    declared: dict[tuple[str, ...], DeclaredTable] = {
         names: DeclaredTable((key,), {})
         for names, key in (
             (("db1", "orders"), "a"),
