@@ -19,7 +19,8 @@ WITHOUT_SPARK = (
     "alluvium inspect landing",
     "alluvium doctor landing --connector connector.json",
     "alluvium scaffold landing --source shop",
-    r"sed -i '/- name: total$/a\            data_type: decimal(14,2)' models/bronze/shop/_shop__sources.yml",
+    r"sed -i -e '/- name: total$/a\            data_type: decimal(14,2)' "
+    r"-e '/- name: due$/,/data_type/s/bigint/date/' models/bronze/shop/_shop__sources.yml",
 )
 WITH_SPARK = (
     "dbt build",
