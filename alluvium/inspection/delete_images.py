@@ -110,7 +110,7 @@ def has_whole_images(changes: Sequence[RowChange], key: Sequence[str], *, is_fla
     Returns:
         None where no update and no delete shows it.
     """
-    rows: dict[Any, Mapping[str, Any]] = {}
+    rows: dict[Any, tuple[Mapping[str, Any], Any]] = {}
     is_whole = False
     for change in changes:
         if change.before is not None:
@@ -118,13 +118,16 @@ def has_whole_images(changes: Sequence[RowChange], key: Sequence[str], *, is_fla
             sent = [value for value in others.values() if value not in _NOT_SENT]
             if sent and change.op == "u":
                 return True
-            row = rows.pop(values_of(change.before, key), None) if change.op == "d" else None
-            if row is not None:
+            row, transaction = (
+                rows.pop(values_of(change.before, key), (None, None)) if change.op == "d" else (None, None)
+            )
+            # In a swap of keys the row that has the key is another one already.
+            if row is not None and (transaction is None or transaction != change.transaction):
                 if any(value in _NOT_SENT and row.get(name) not in _NOT_SENT for name, value in others.items()):
                     return False
                 is_whole = is_whole or (bool(sent) and all(row.get(name) == others[name] for name in others))
         elif change.op == "u" and not is_flattened:
             return False
         if change.after is not None:
-            rows[values_of(change.after, key)] = change.after
+            rows[values_of(change.after, key)] = (change.after, change.transaction)
     return is_whole or None

@@ -111,8 +111,16 @@ def test_key_that_an_update_changes_is_none() -> None:
     ],
 )
 def test_image_of_a_delete_is_held_against_its_row(image: dict[str, Any], expected: bool | None) -> None:
-    changes = [change("c", {"id": 1, "note": "a", "days": 3}), change("d", image)]
+    changes = [change("c", {"id": 1, "note": "a", "days": 3}), change("d", image, 1)]
     assert has_whole_images(changes, ["id"], is_flattened=True) is expected
+
+
+def test_image_of_a_delete_is_not_held_against_the_row_that_a_swap_has_put_in_its_place() -> None:
+    rows: list[dict[str, Any]] = [{"id": number, "note": f"row {number}", "days": 0} for number in (1, 2)]
+    created = [change("c", row, number) for number, row in enumerate(rows)]
+    swapped = [{**row, "id": 3 - row["id"], "days": 1} for row in rows]
+    swap = [change(op, row, 7) for old, new in zip(rows, swapped, strict=True) for op, row in (("d", old), ("c", new))]
+    assert has_whole_images([*created, *swap], ["id"], is_flattened=False) is True
 
 
 def test_image_of_an_update_shows_it() -> None:
