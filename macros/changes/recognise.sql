@@ -35,7 +35,7 @@ recognised as (
         record_op as op,
         {{ alluvium.row_image_of_envelope(feed) | indent(8) }} as row_image,
         {%- endif %}
-        {%- if alluvium.has_unavailable_values(feed) or alluvium.keeps_images_before(feed) %}
+        {%- if alluvium.has_unavailable_values(feed) or alluvium.keeps_images_before(feed) or alluvium.compares_keys(feed) %}
         if(record_op = 'u', record_before, null) as image_before,
         {%- endif %}
         {%- if feed.barrier %}

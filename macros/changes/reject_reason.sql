@@ -18,6 +18,10 @@
         when kind in ('change', 'truncate') and not {{ alluvium.has_source_position(feed) }} then 'missing_position'
         {%- if feed.key %}
         when kind = 'change' and ({{ alluvium.misses_key(feed) }}) then concat('missing_key: ', {{ alluvium.missing_key_columns(feed) }})
+        {%- if alluvium.compares_keys(feed) %}
+        when kind = 'change' and size({{ alluvium.changed_key_columns(feed) | indent(8) }}) > 0
+            then concat('changed_key: ', array_join({{ alluvium.changed_key_columns(feed) | indent(8) }}, ', '))
+        {%- endif %}
         {%- else %}
         when kind = 'change' and row_image is null then 'missing_key: no row image'
         {%- if feed.shape != "row" %}
@@ -60,6 +64,27 @@
 {% macro missing_key_columns(feed) -%}
     concat_ws(', ', {% for name in feed.key %}if(row_image is null or {{ alluvium.misses_key_column(feed, name) }}, {{ alluvium.string_literal(name) }}, null){{ ", " if not loop.last }}{% endfor %})
 {%- endmacro %}
+
+
+{#
+    Debezium sends a delete and a create where a row gets another key, so an update that changes the declared one says that the
+    connector's key is another, or none: as an update under its new key it would leave the row under the old one, too. A document
+    of MongoDB keeps its `_id`.
+#}
+{% macro compares_keys(feed) %}
+    {{ return(feed.key | length > 0 and feed.shape == "envelope" and feed.connector != "mongodb") }}
+{% endmacro %}
+
+
+{# An update without an image before, or with one that has not the column, says nothing of it. #}
+{% macro changed_key_columns(feed) %}
+    {%- set conditions = {} -%}
+    {%- for name in feed.key -%}
+        {%- set literal = alluvium.string_literal(name) -%}
+        {%- do conditions.update({name: "map_contains_key(image_before, " ~ literal ~ ") and not image_before[" ~ literal ~ "] <=> row_image[" ~ literal ~ "]"}) -%}
+    {%- endfor -%}
+    {{ return(alluvium.names_where(conditions)) }}
+{% endmacro %}
 
 
 {# Columns whose text is there and whose value is not, or not all of it. #}

@@ -225,7 +225,7 @@ def test_recognise_gives_both_shapes_the_same_columns(macros: Renderer) -> None:
 
     envelope = names(macros.render("recognise_envelope", feed()))
     assert names(macros.render("recognise_flattened", feed(shape="flattened"))) == envelope - {"image_before"}
-    assert "image_before" not in names(macros.render("recognise_envelope", feed(replica_identity="full")))
+    assert "image_before" not in names(macros.render("recognise_envelope", feed(connector="mongodb", replica_identity="full")))
     assert {
         "value",
         "malformed",
@@ -410,6 +410,7 @@ def test_reject_reason_gives_every_code(macros: Renderer) -> None:
         "unknown_shape",
         "missing_position",
         "missing_key",
+        "changed_key",
         "unknown_column",
         "ambiguous_unit",
         "type_misfit",
@@ -444,6 +445,30 @@ def test_missing_key_columns(macros: Renderer) -> None:
         "concat_ws(', ', if(row_image is null or row_image['id'] is null, 'id', null), "
         "if(row_image is null or row_image['note'] is null, 'note', null))"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "is_compared"),
+    [
+        ({}, True),
+        ({"connector": "mysql"}, True),
+        ({"shape": "flattened"}, False),
+        ({"key": []}, False),
+        ({"connector": "mongodb"}, False),
+    ],
+)
+def test_compares_keys(macros: Renderer, options: dict[str, Any], is_compared: bool) -> None:
+    made = feed(**options)
+    assert macros.render("compares_keys", made) == is_compared
+    assert ("changed_key" in macros.sql("reject_reason", made)) == is_compared
+    if made["shape"] == "envelope":
+        assert not is_compared or "as image_before," in macros.sql("recognise_envelope", made)
+
+
+def test_changed_key_columns(macros: Renderer) -> None:
+    sql = macros.sql("changed_key_columns", feed(key=["it's"], columns=[column("it's")]))
+    assert r"if(map_contains_key(image_before, 'it\'s') and not image_before['it\'s'] <=> row_image['it\'s'], 'it\'s', null)" in sql
+    assert_expression_parses(sql)
 
 
 def test_unknown_columns(macros: Renderer) -> None:
