@@ -86,8 +86,8 @@ def propose_from_schema(schema: Schema) -> ProposedType:
         return ProposedType("timestamp", why)
     if schema.name in _TIMES:
         return ProposedType("string", f"{why}: Spark has no time of day", schema.name)
-    if schema.name == VARIABLE_SCALE:
-        return ProposedType("string", f"{why}: every value has a scale of its own", schema.name)
+    if _is_of_variable_scale(schema):
+        return ProposedType("string", f"{why}: every value has a scale of its own", VARIABLE_SCALE)
     if schema.scale is not None:
         return _propose_decimal(schema)
     if schema.type == "array" and schema.items:
@@ -100,6 +100,12 @@ def propose_from_schema(schema: Schema) -> ProposedType:
     if schema.type in ("struct", "unknown"):
         return ProposedType("string", f"{why}: kept as its JSON text")
     return ProposedType(_PRIMITIVES[schema.type], why)
+
+
+def _is_of_variable_scale(schema: Schema) -> bool:
+    """A file of Parquet without the schema of Avro has the fields, and not the name."""
+    stored = {name: said.type for name, said in schema.fields.items()}
+    return schema.name == VARIABLE_SCALE or (schema.name is None and stored == {"scale": "int32", "value": "bytes"})
 
 
 def _propose_decimal(schema: Schema) -> ProposedType:

@@ -51,16 +51,18 @@ def built(
 
     root = tmp_path_factory.mktemp("scaffolded")
     create(root)
-    asked: dict[tuple[Corpus, Layout], None] = {}
+    asked: dict[tuple[Corpus, Layout], list[str]] = {}
     for item in request.session.items:
         if isinstance(item, pytest.Function) and "built" in item.fixturenames:
             case: Any = item.callspec.params["scaffolded"]
-            asked[case[0], case[1]] = None
+            node = f"source:{case[0].source_name(case[1])}.{case[2].entity}+"
+            asked.setdefault((case[0], case[1]), []).append(node)
     for corpus, layout in asked:
         source = corpus.source_name(layout)
         plan(inspect(str(folder(corpus, layout))), source, root).write(root)
         answer(root / f"models/bronze/{source}/_{source}__sources.yml", tables_of(corpus, layout))
-    result: Any = dbtRunner().invoke(["--quiet", "build", "--project-dir", str(root), "--profiles-dir", str(root)])
+    command = ["--quiet", "build", "--project-dir", str(root), "--profiles-dir", str(root)]
+    result: Any = dbtRunner().invoke([*command, "--select", *(name for names in asked.values() for name in names)])
     assert result.exception is None, result.exception
     return {node.node.name: node.message for node in result.result if node.status in ("error", "fail")}
 

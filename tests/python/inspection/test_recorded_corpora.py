@@ -81,3 +81,19 @@ def test_columns_of_records_with_schema_have_the_types_of_the_database(
         and not any(name in question for question in entity.questions)
     }
     assert different == {}
+
+
+def test_texts_of_numbers_have_their_semantic_type(corpus: Corpus, layout: Layout, table: Table) -> None:
+    """Without it the text is JSON that no reader takes for a number."""
+    entity = inspected(corpus, layout)[table.topic]
+    expected = {
+        column.name: column.meta["semantic_type"]
+        for column in table.columns
+        if column.spark_type == "string" and "semantic_type" in column.meta
+    }
+    proposed = {
+        column.name: column.type.semantic_type
+        for column in entity.columns
+        if column.name in expected and not column.type.question
+    }
+    assert proposed.items() <= expected.items()
