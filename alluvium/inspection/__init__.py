@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
@@ -11,6 +11,7 @@ from alluvium import AlluviumError
 from .entities import Entity, describe_entity
 from .objects import LocationError, open_storage
 from .reading import Sampling, list_entities, read_objects
+from .snapshots import MissedSnapshot, missed_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,4 +78,12 @@ def inspect(
         describe_entity(entity, reading, folders[entity.folder] > 1 or entity.folder in others_in, declared)
         for entity, reading in zip(found, readings, strict=True)
     )
+    entities = tuple(map(_with_missed_snapshot, entities, missed_snapshots(readings)))
     return Inspection(storage.location, sampling, entities, tuple(others), storage.file)
+
+
+def _with_missed_snapshot(entity: Entity, missed: MissedSnapshot | None) -> Entity:
+    # What was not read may have its rows.
+    if missed is None or not entity.is_read_whole:
+        return entity
+    return replace(entity, missed_snapshot=missed, questions=(*entity.questions, missed.question))

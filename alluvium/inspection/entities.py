@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .reading import Found, Reading
+    from .snapshots import MissedSnapshot
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ class Entity:
         changes: rows and changes that were read: lines that are no control records.
         lines: that were read.
         errors: object, line and what is wrong, of those that were read; line 0 for an object as a whole.
+        missed_snapshot: the newest that has rows of other tables and none of this one, which had changes before.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Entity:
     changes: int
     lines: int
     errors: tuple[tuple[str, int, str], ...]
+    missed_snapshot: MissedSnapshot | None = None
 
     @property
     def is_read_whole(self) -> bool:

@@ -39,13 +39,27 @@ def transaction_of(op: str, source: Mapping[str, Any]) -> Hashable:
     Returns:
         None where nothing says it.
     """
-    if op == "r":
-        for names in _SNAPSHOT_POSITIONS:
-            if all(source.get(name) is not None for name in names):
-                return tuple(str(source[name]) for name in names)
+    position = snapshot_position(source) if op == "r" else None
+    if position is not None:
+        return position
     # Changes of one transaction have its commit's time in common, where its number is not sent.
     found = source.get("txId") or source.get("gtid") or source.get("ts_ms")
     return None if found is None else str(found)
+
+
+def snapshot_position(source: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What all rows of one snapshot have in common, of the row of one.
+
+    Args:
+        source: of the envelope, or the fields that were added to a flattened row.
+
+    Returns:
+        None where the connector has no such position.
+    """
+    for names in _SNAPSHOT_POSITIONS:
+        if all(source.get(name) is not None for name in names):
+            return tuple(str(source[name]) for name in names)
+    return None
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,12 @@ from .objects import UnreadableObjectError
 from .records import Content, read_content
 from .schemas import Schema
 from .shapes import Record, UnreadableRecordError, recognise
+from .snapshots import add_snapshot
 from .table_changes import DeclaredTable, TableName, declared_tables
 from .types import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from .objects import Storage, StoredObject
 
@@ -111,7 +112,9 @@ class Reading:
     compressions: set[str] = field(default_factory=set)
     connectors: Counter[str] = field(default_factory=Counter)
     versions: set[str] = field(default_factory=set)
+    servers: set[str] = field(default_factory=set)
     tables: set[TableName] = field(default_factory=set)
+    snapshots: dict[Hashable, datetime] = field(default_factory=dict)
     columns_of_files: dict[str, set[str]] = field(default_factory=dict)
     message_keys: list[Any] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)
@@ -199,6 +202,8 @@ class Reading:
         source = record.source or {}
         moment = self._add_source(source)
         op = record.op or ("d" if record.after is None else "c")
+        if moment:
+            add_snapshot(self.snapshots, op, source, moment)
         if record.kind == "flattened":
             self.added_fields |= source.keys()
         if record.kind != "row":
@@ -235,6 +240,8 @@ class Reading:
             self.connectors[str(source["connector"])] += 1
         if source.get("version"):
             self.versions.add(str(source["version"]))
+        if source.get("name"):
+            self.servers.add(str(source["name"]))
         table = source.get("table") or source.get("collection")
         if table:
             names = (source.get("db"), source.get("schema"), table)

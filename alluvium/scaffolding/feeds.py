@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .filters import filter_of, has_company, location_of, undivided
-from .matching import place_of, refuse_moved, tables_of
+from .matching import Place, place_of, refuse_moved, tables_of
 from .names import models_of, numbered, slug
 from .questions import is_own_name, listed, notices_of, open_questions
 
@@ -34,6 +34,7 @@ class Feed:
         notices: what the YAML says, and the files do not bear out.
         declared: the table that the source has already, or None.
         lacks_filter: whether that one reads files of others, for want of the filter.
+        snapshotted_with: names of the tables that have rows in a snapshot that has none of it.
     """
 
     entity: Entity
@@ -46,12 +47,18 @@ class Feed:
     notices: tuple[str, ...] = ()
     declared: DeclaredTable | None = None
     lacks_filter: bool = False
+    snapshotted_with: tuple[str, ...] = ()
 
     @property
     def key(self) -> list[str] | None:
         """Columns of the key, none for a table without one; None where it is not known yet."""
         found = self.options.get("key", self.options.get("keys"))
         return list(found) if isinstance(found, (list, tuple)) else None
+
+    @property
+    def takes_part_in_snapshots(self) -> bool:
+        """Whether its models name those tables: from the question on; of a table that is there, from the answer on."""
+        return self.declared is None or self.declared.options.get("snapshots", "partial") != "partial"
 
     @property
     def model_columns(self) -> list[str]:
@@ -101,7 +108,14 @@ def feeds_of(
             name = next(name for name in numbered(slug(entity.name)) if taken.isdisjoint(models_of(name)))
             taken.update(models_of(name))
         feeds.append(_feed(inspection, entity, table.name if table else name, table))
-    return feeds
+    names = {place_of(feed.entity): feed.name for feed in feeds}
+    return [replace(feed, snapshotted_with=_snapshotted_with(feed, inspection, names)) for feed in feeds]
+
+
+def _snapshotted_with(feed: Feed, inspection: Inspection, names: Mapping[Place, str]) -> tuple[str, ...]:
+    missed = feed.entity.missed_snapshot
+    places = [place_of(inspection.entities[place]) for place in missed.entities] if missed else []
+    return tuple(names[place] for place in places if place in names)
 
 
 def _feed(inspection: Inspection, entity: Entity, name: str, declared: DeclaredTable | None) -> Feed:
@@ -169,6 +183,9 @@ def _options(entity: Entity) -> dict[str, Any]:
         options["key"] = list(entity.key.columns)
     if entity.order.is_by_offset:
         options["order_by"] = "offset"
+    if entity.missed_snapshot:
+        # Refused by dbt until it is answered: either answer is wrong of the other table, and no event tells.
+        options["snapshots"] = None
     if entity.connector == "postgresql" and entity.has_whole_images is not None:
         options["replica_identity"] = "full" if entity.has_whole_images else "default"
     return options

@@ -42,6 +42,8 @@ def _answered(
     # The order of offsets was proposed of one partition, and there may be more now.
     if declared.options.get("sequence_by") or declared.options.get("order_by") not in (None, "offset"):
         yield entity.order.question
+    if entity.missed_snapshot and declared.options.get("snapshots"):
+        yield entity.missed_snapshot.question
     for column in entity.columns:
         data_type = declared.columns.get(column.name, {}).get("data_type")
         if data_type and data_type != columns.get(column.name, {}).get("data_type"):

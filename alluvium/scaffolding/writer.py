@@ -85,18 +85,20 @@ class Writer:
     def _model_sql(self, path: str, model: Model, feed: Feed) -> Change:
         file = self._project.directory / path
         there = same_lines(read_text(file)) if file.exists() else None
-        by_deletes = {
-            deletes: {
-                is_row: self._render(model.template, feed=feed, is_row=is_row, deletes=deletes)
-                for is_row in (True, False)
-            }
+        texts = {
+            (deletes, others, is_row): self._render(
+                model.template, feed=feed, is_row=is_row, deletes=deletes, snapshotted_with=others
+            )
             for deletes in DELETE_POLICIES
+            for others in ((), feed.snapshotted_with)
+            for is_row in (True, False)
         }
-        deletes = self._deletes or next(
-            (deletes for deletes, texts in by_deletes.items() if there in texts.values()), DELETE_POLICIES[0]
-        )
-        is_own = any(there in texts.values() for texts in by_deletes.values())
-        return self._change(path, by_deletes[deletes][feed.options["shape"] == "row"], None, is_own=is_own)
+        written = next((choices for choices, text in texts.items() if text == there), None)
+        deletes, others, _ = written or (DELETE_POLICIES[0], (), False)
+        if feed.takes_part_in_snapshots:
+            others = feed.snapshotted_with
+        wanted = texts[self._deletes or deletes, others, feed.options["shape"] == "row"]
+        return self._change(path, wanted, None, is_own=written is not None)
 
     def _sources(self, feeds: Sequence[Feed]) -> Change:
         path = self.sources_path()

@@ -23,6 +23,7 @@
         {% do alluvium.raise_invalid("current_state: source " ~ feed.name, "snapshotted_with", snapshotted_with | map("string") | list, "none where meta.cdc declares the order: no position says where a snapshot began") %}
     {%- endif -%}
     {%- do alluvium.require_key_of_table(feed) -%}
+    {%- set snapshotted_with = alluvium.logs_snapshotted_with(feed, snapshotted_with) -%}
     {%- set batches = alluvium.pending_batches(change_log) -%}
     {%- set resets = alluvium.pending_resets(change_log, feed, batches, snapshotted_with) if batches else [] -%}
     {%- if not feed.key -%}

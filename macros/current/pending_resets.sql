@@ -38,6 +38,12 @@
 {% endmacro %}
 
 
+{# None of a table whose snapshots delete nothing, nor do those of others then. #}
+{% macro logs_snapshotted_with(feed, change_logs) %}
+    {{ return([] if feed.snapshots == "partial" else change_logs) }}
+{% endmacro %}
+
+
 {#
     Rows that it lacks are deleted already, and one of them may be in the line that nobody can read. Below a newer reset that holds
     they are gone in any case.

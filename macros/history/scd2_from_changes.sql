@@ -38,7 +38,7 @@
     ) -%}
     {%- set batches = alluvium.pending_batches(change_log) -%}
     {%- do alluvium.take_all_where_tracked_otherwise(tracked, batches) if batches and collapse_unchanged -%}
-    {%- set resets = alluvium.resets_of_history(change_log, feed, batches, snapshotted_with) if batches else [] -%}
+    {%- set resets = alluvium.resets_of_history(change_log, feed, batches, alluvium.logs_snapshotted_with(feed, snapshotted_with)) if batches else [] -%}
     {{ return(adapter.dispatch("scd2_from_changes", "alluvium")(change_log, feed, tracked if collapse_unchanged else none, batches, resets)) }}
 {% endmacro %}
 

@@ -77,6 +77,9 @@ def answer(file: Path, tables: tuple[Table, ...]) -> None:
             continue
         options = declared.setdefault("config", {}).setdefault("meta", {}).setdefault("cdc", {})
         options.setdefault("key", list(table.key))
+        if "snapshots" in options:
+            # The tables are all in the connector's table.include.list.
+            options["snapshots"] = "complete"
         if table.replica_identity and options.get("replica_identity") is None:
             options["replica_identity"] = table.replica_identity
         for column in declared["columns"]:

@@ -202,3 +202,8 @@ def test_what_a_reset_does_to_a_row(macros: Renderer) -> None:
         " reset -> reset.position > target._cdc_position), 0).micros)"
     )
     assert_expression_parses(at)
+
+
+@pytest.mark.parametrize(("snapshots", "expected"), [("complete", [OTHER]), ("partial", [])])
+def test_logs_snapshotted_with(macros: Renderer, snapshots: str, expected: list[Any]) -> None:
+    assert macros.render("logs_snapshotted_with", feed(snapshots=snapshots), [OTHER]) == expected
