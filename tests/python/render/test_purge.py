@@ -325,19 +325,24 @@ def test_log_without_purged_keys_has_no_trace_of_a_barrier(macros: Renderer) -> 
     assert macros.render("unless_purged", feed(), "x") == macros.render("unless_values_order", feed(), "x") == "x"
 
 
-@pytest.mark.parametrize("barrier", [BARRIER, BOUNDED])
+SHAPES: list[dict[str, Any]] = [
+    {},
+    {"store_envelope": True},
+    {"shape": "flattened"},
+    {"connector": "mongodb", "store_envelope": True, "key": ["_id"], "columns": [column("_id"), column("note")]},
+    {"decimal_format": "numeric", "columns": [column("id", "decimal(12,2)")]},
+    {"key": [*ODD_NAMES], "columns": [column(name, nullable=True) for name in ODD_NAMES]},
+    ROWS,
+    ROWS | {"full_dumps": {"path": "/full/([^/]+)/", "delay_seconds": 1}},
+]
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("barrier", "options"),
     [
-        {},
-        {"store_envelope": True},
-        {"shape": "flattened"},
-        {"connector": "mongodb", "store_envelope": True, "key": ["_id"], "columns": [column("_id"), column("note")]},
-        {"decimal_format": "numeric", "columns": [column("id", "decimal(12,2)")]},
-        {"key": [*ODD_NAMES], "columns": [column(name, nullable=True) for name in ODD_NAMES]},
-        ROWS,
-        ROWS | {"full_dumps": {"path": "/full/([^/]+)/", "delay_seconds": 1}},
-        *({"key": ["k"], "columns": [column("k", type_)]} for type_ in TYPES),
+        (BOUNDED, {}),
+        *((BARRIER, options) for options in SHAPES),
+        *((BARRIER, {"key": ["k"], "columns": [column("k", type_)]}) for type_ in TYPES),
     ],
 )
 def test_log_with_purged_keys(macros: Renderer, barrier: dict[str, Any], options: dict[str, Any]) -> None:
