@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .defaults import default_by_declaration, default_by_schema
 from .delete_images import has_whole_images
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
-from .keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
+from .keys import Key, asked_for_deliveries, held_against_messages, key_by_data, key_of_messages, key_of_rows
 from .mixtures import question_of_folders, question_of_tables
 from .names import name_filter, name_of_folder
 from .operations import deletes_by, question_of_deletes
@@ -245,7 +245,7 @@ def _key(
         if shape == "row"
         else key_by_data(name, reading.changes, candidates, folders)
     )
-    return held_against_messages(key, reading.message_keys, images)
+    return asked_for_deliveries(held_against_messages(key, reading.message_keys, images), reading.deliveries.doubtful)
 
 
 def _conditions_of_deletes(reading: Reading, columns: Sequence[Column]) -> dict[str, str]:

@@ -69,6 +69,23 @@ def held_against_messages(key: Key, keys: Sequence[Any], images: Iterable[Mappin
     return replace(key, question=f"{_is_the_key(key.columns)}? The {said}.")
 
 
+def asked_for_deliveries(key: Key, doubtful: int) -> Key:
+    """The key, with a question where equal rows were taken for deliveries of one.
+
+    Args:
+        key: by the data.
+        doubtful: creates that may be rows of their own.
+    """
+    if key.question or not key.columns or not doubtful:
+        return key
+    said = f"{counted(doubtful, 'create')} with the lsn and the values of the one before"
+    return replace(
+        key,
+        question=f"{_is_the_key(key.columns)}? There {'is' if doubtful == 1 else 'are'} {said}: delivered twice, or "
+        "equal rows of one COPY into a table without a key (key: []).",
+    )
+
+
 def key_by_data(
     entity: str, changes: Sequence[RowChange], candidates: Sequence[str], folders: Sequence[str] = ()
 ) -> Key:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spark_udfs.record import describe
 
+from .deliveries import Deliveries
 from .living_rows import RowChange, transaction_of
 from .mixtures import without_numbers
 from .names import ObjectName, parse_name
@@ -120,6 +121,7 @@ class Reading:
     changes: list[RowChange] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     places: set[tuple[int, int]] = field(default_factory=set)
+    deliveries: Deliveries = field(default_factory=Deliveries)
     added_fields: set[str] = field(default_factory=set)
     placeholders: Counter[str] = field(default_factory=Counter)
     schemas: dict[int, Schema] = field(default_factory=dict)
@@ -149,7 +151,7 @@ class Reading:
             try:
                 record = recognise(value, content.schema)
                 offset = self._offset(record, name, line)
-                self.add_record(record, is_copy=self._is_copy(name.partition, offset))
+                self.add_record(record, name.partition, is_copy=self._is_copy(name.partition, offset))
             except UnreadableRecordError as error:
                 self.errors.append((path, line, str(error)))
                 continue
@@ -182,11 +184,12 @@ class Reading:
         self.places.add((partition, offset))
         return is_copy
 
-    def add_record(self, record: Record, *, is_copy: bool = False) -> None:
+    def add_record(self, record: Record, partition: int | None = None, *, is_copy: bool = False) -> None:
         """Add one record.
 
         Args:
             record: as recognised.
+            partition: of Kafka, or None.
             is_copy: whether a record of the same place in Kafka was there before; the search of a key passes it over.
         """
         self.stored += record.is_stored
@@ -196,7 +199,7 @@ class Reading:
                 for name, table in declared_tables(record.value).items():
                     self.declared[name] = table.following(self.declared.get(name))
             if record.kind == "truncate" and not is_copy:
-                self.changes.append(RowChange("t", None, None))
+                self._add_change("t", record, partition)
             return
         self.kinds[record.kind] += 1
         source = record.source or {}
@@ -214,13 +217,22 @@ class Reading:
             self.schemas[id(record.schema)] = record.schema
             before_it = self.schema_times.get(id(record.schema), 0.0)
             self.schema_times[id(record.schema)] = max(before_it, moment.timestamp()) if moment else before_it
-        deleted = op == "d" and record.kind == "flattened"
-        before, after = (record.after, None) if deleted else (record.before, record.after)
-        if after is not None:
-            self._add_image(after)
-        if not is_copy and len(self.changes) < MAX_CHANGES_FOR_KEY:
-            op = "r" if record.kind == "row" else op
-            self.changes.append(RowChange(op, before, after, transaction_of(op, source)))
+        is_delete = op == "d" and record.kind == "flattened"
+        if record.after is not None and not is_delete:
+            self._add_image(record.after)
+        if not is_copy:
+            self._add_change("r" if record.kind == "row" else op, record, partition)
+
+    def _add_change(self, op: str, record: Record, partition: int | None) -> None:
+        """Add a change for the search of the key, unless it was delivered before."""
+        if len(self.changes) >= MAX_CHANGES_FOR_KEY or self.deliveries.is_second(op, record, partition):
+            return
+        if op == "t":
+            self.changes.append(RowChange("t", None, None))
+            return
+        is_delete = op == "d" and record.kind == "flattened"
+        before, after = (record.after, None) if is_delete else (record.before, record.after)
+        self.changes.append(RowChange(op, before, after, transaction_of(op, record.source or {})))
 
     def _add_image(self, image: Mapping[str, Any]) -> None:
         if not self.images:

@@ -1,0 +1,116 @@
+"""Events that were delivered more than once: a connector that starts again sends its last ones under other offsets."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from .shapes import Record
+
+# What `source` has of one change and of no other. Oracle's and SQL Server's are numbered inside of a commit.
+_POSITIONS = (
+    ("file", "pos", "row"),
+    ("commit_lsn", "change_lsn", "event_serial_no"),
+    ("commit_scn", "scn", "rs_id", "ssn"),
+    ("ts_ms", "ord"),
+)
+
+
+@dataclass(frozen=True)
+class _Event:
+    """One event, and where it was first delivered.
+
+    Attributes:
+        before: image before, or None.
+        after: image after, or None.
+        place: in its transaction, or None.
+        run: partition, and how many positions were in it before; None where the partition is not known.
+    """
+
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    place: Hashable
+    run: tuple[int, int] | None
+
+
+@dataclass
+class Deliveries:
+    """What was delivered so far.
+
+    Attributes:
+        doubtful: creates that were taken for second deliveries, and may be equal rows of one COPY.
+    """
+
+    doubtful: int = 0
+    _events: dict[Hashable, list[_Event]] = field(default_factory=lambda: defaultdict(list))
+    _newest: dict[int, Hashable] = field(default_factory=dict)
+    _runs: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+
+    def is_second(self, op: str, record: Record, partition: int | None) -> bool:
+        """Whether a record is an event that was delivered before: it has its position and its images.
+
+        Args:
+            op: of Debezium; the rows of a snapshot have one position, and are never taken for deliveries of one.
+            record: as recognised, no bare row.
+            partition: of Kafka, or None.
+        """
+        source = record.source or {}
+        position = _position_of(source)
+        run = self._run(partition, position)
+        if position is None or op == "r":
+            return False
+        event = _Event(record.before, record.after, _place_of(record), run)
+        known = self._events[op, position]
+        same = [other for other in known if (other.before, other.after) == (event.before, event.after)]
+        if op == "c" and "lsn" in position:
+            same = [other for other in same if None in (other.place, event.place) or other.place == event.place]
+            self.doubtful += bool(same) and all(_may_be_of_one_copy(other, event) for other in same)
+        known.append(event)
+        return bool(same)
+
+    def _run(self, partition: int | None, position: Hashable) -> tuple[int, int] | None:
+        if partition is None:
+            return None
+        if position != self._newest.get(partition):
+            self._newest[partition] = position
+            self._runs[partition] += 1
+        return partition, self._runs[partition]
+
+
+def _may_be_of_one_copy(first: _Event, second: _Event) -> bool:
+    """Whether two creates of one lsn may be rows of one COPY: PostgreSQL sends these one after the other."""
+    if first.place is not None and first.place == second.place:
+        return False
+    if first.run is None or second.run is None or first.run[0] != second.run[0]:
+        return True
+    return first.run == second.run
+
+
+def _position_of(source: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What tells a change from all others, behind its name; None where the record does not say it."""
+    for names in _POSITIONS:
+        if all(source.get(name) is not None for name in names):
+            return tuple(str(source[name]) for name in names)
+    lsn = source.get("lsn") if source.get("lsn") is not None else _lsn_of_sequence(source.get("sequence"))
+    return None if lsn is None else ("lsn", str(lsn))
+
+
+def _lsn_of_sequence(sequence: Any) -> Any:
+    """The second of its two: the first, the end of the transaction before, may be another one in a second delivery."""
+    try:
+        return json.loads(sequence)[1]
+    except (TypeError, ValueError, LookupError):
+        return None
+
+
+def _place_of(record: Record) -> Hashable:
+    """Number of the event in its transaction, where the connector sends it (``provide.transaction.metadata``)."""
+    transaction = record.value.get("transaction") if record.kind == "envelope" else None
+    place = transaction.get("total_order") if isinstance(transaction, dict) else None
+    found = (record.source or {}).get("transaction_total_order") if place is None else place
+    return None if found is None else str(found)
