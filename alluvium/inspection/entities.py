@@ -13,6 +13,7 @@ from .field_versions import newest_that_holds_all, propose_from_versions, versio
 from .keys import Key, asked_for_deliveries, held_against_messages, key_by_data, key_of_messages, key_of_rows
 from .mixtures import question_of_folders, question_of_tables
 from .names import name_filter, name_of_folder
+from .numbers import may_be_times, question_of_numbers
 from .operations import deletes_by, question_of_deletes
 from .order import Order, propose_order
 from .schemas import Schema
@@ -38,6 +39,7 @@ class Column:
         hides_nulls: whether it may be NULL and has a default, which a converter sends in the place of NULL.
         added_default: of a column that was added later, for whose old rows no event was sent, as a number or a text
             that Spark casts to its type; or None.
+        lacks_default: whether it was added later, and nothing says whether the rows from before have a default.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Column:
     has_nulls: bool
     hides_nulls: bool = False
     added_default: Any = None
+    lacks_default: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class Entity:
         operation_columns: of rows and flattened rows, that may say which of them are deletes; each is asked about.
         names_connect_types: whether a schema in the files has a type of a column in Kafka Connect's own names.
         columns: proposed, in their order.
+        numbers: names of those that may count days or be times, for all that the records say.
         questions: what the files cannot tell, in words.
         ops: number of changes by op.
         controls: number of control records by kind.
@@ -129,6 +133,7 @@ class Entity:
     operation_columns: tuple[str, ...]
     names_connect_types: bool
     columns: tuple[Column, ...]
+    numbers: tuple[str, ...]
     questions: tuple[str, ...]
     ops: Mapping[str, int]
     controls: Mapping[str, int]
@@ -179,6 +184,7 @@ def describe_entity(
         has_message_keys=any(isinstance(message_key, dict) for message_key in reading.message_keys),
         times=_times(columns, reading),
     )
+    numbers = () if table or _says_meaning(reading) else tuple(_numbers(columns, key, reading))
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
     return Entity(
         name=_entity_name(found, reading),
@@ -201,7 +207,8 @@ def describe_entity(
         operation_columns=tuple(conditions),
         names_connect_types=_names_connect_types(reading),
         columns=columns,
-        questions=tuple(_questions(found, key, order, columns, reading, table)) if shape else (),
+        numbers=numbers,
+        questions=tuple(_questions(found, key, order, columns, numbers, reading)) if shape else (),
         ops=dict(reading.ops),
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
@@ -348,7 +355,8 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
         )
         if sent is not None and default is None:
             proposed = replace(proposed, question=_question_of_default(name, sent, proposed))
-        columns.append(Column(name, proposed, values.present < reading.images, hides_nulls, default))
+        lacks_default = default is None and not table and _was_added_unsaid(name, reading)
+        columns.append(Column(name, proposed, values.present < reading.images, hides_nulls, default, lacks_default))
     return tuple(columns)
 
 
@@ -366,8 +374,31 @@ def _question_of_default(name: str, sent: Any, proposed: ProposedType) -> str:
     )
 
 
+def _was_added_unsaid(name: str, reading: Reading) -> bool:
+    """Whether a column was added later, in records that have no word for its default."""
+    return name in reading.values and name not in reading.first_columns and not _says_meaning(reading)
+
+
+def _says_meaning(reading: Reading) -> bool:
+    """Whether the records say themselves what their values mean, and which default a column has."""
+    return bool(reading.schemas) and reading.says_meaning
+
+
+def _numbers(columns: Sequence[Column], key: Key, reading: Reading) -> Iterator[str]:
+    for column in columns:
+        is_plain = column.type.data_type in ("int", "bigint") and not column.type.question
+        is_plain = is_plain and not column.type.semantic_type and column.name not in key.columns
+        if is_plain and may_be_times(column.name, reading.values.get(column.name, Values())):
+            yield column.name
+
+
+def question_of_added_column(column: str) -> str:
+    """What to ask of a column that lacks the default of the rows from before."""
+    return f"{column} was added later: which default have the rows from before, if any?"
+
+
 def _questions(
-    found: Found, key: Key, order: Order, columns: Sequence[Column], reading: Reading, table: DeclaredTable | None
+    found: Found, key: Key, order: Order, columns: Sequence[Column], numbers: Sequence[str], reading: Reading
 ) -> Iterator[str]:
     asked = [
         question_of_folders(found.folder, found.alike),
@@ -386,21 +417,9 @@ def _questions(
     alike = [column.name for column in columns if lowered[column.name.lower()] > 1]
     if alike:
         yield f"which of {', '.join(alike)} shall be read? Spark takes names that differ in case alone for one."
-    says_defaults = bool(reading.schemas) and reading.says_meaning
-    for column in columns:
-        is_added = column.name in reading.values and column.name not in reading.first_columns
-        if is_added and column.added_default is None and not table and not says_defaults:
-            yield f"{column.name} was added later: which default have the rows from before, if any?"
-    numbers = [
-        column.name
-        for column in columns
-        if column.type.data_type in ("int", "bigint")
-        and not column.type.question
-        and not column.type.semantic_type
-        and column.name not in key.columns
-    ]
-    if numbers and not table and not says_defaults:
-        yield f"which of {', '.join(numbers)} count days or are times? Nothing in the records says what a number means."
+    yield from (question_of_added_column(column.name) for column in columns if column.lacks_default)
+    if numbers:
+        yield question_of_numbers(numbers)
 
 
 def _offsets(spans: Iterable[tuple[int, int]], *, is_read_whole: bool) -> Offsets:
