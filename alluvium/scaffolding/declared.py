@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from alluvium import AlluviumError
 
-from .project import read_yaml
+from .comments import comments_in
+from .project import read_text, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,7 @@ class DeclaredTable:
         own_options: its ``meta.cdc``.
         options: the same, after those of the source.
         columns: name and what stands beside it, in their order.
+        comments: what a scaffold has asked there, and nobody has taken out.
     """
 
     name: str
@@ -39,6 +41,7 @@ class DeclaredTable:
     own_options: Mapping[str, Any]
     options: Mapping[str, Any]
     columns: Mapping[str, Mapping[str, Any]]
+    comments: tuple[str, ...] = ()
 
     @property
     def key(self) -> list[str] | None:
@@ -73,7 +76,19 @@ def declared_tables(file: Path, source: str, project: Project) -> dict[str, Decl
         raise AlluviumError(f"{file} has no source {source}: declare it there, move the file away, or say --force.")
     said = cdc_options(sources[0])
     tables = _mappings(file, sources[0], "tables")
-    return {str(table["name"]): _table(file, table, said, project) for table in tables}
+    text = read_text(file)
+    return {
+        str(table["name"]): replace(
+            _table(file, table, said, project),
+            comments=tuple(comments_in(text, path_of_table(source, str(table["name"])))),
+        )
+        for table in tables
+    }
+
+
+def path_of_table(source: str, table: str) -> list[str | tuple[str, str]]:
+    """What leads to a table in the YAML of its source."""
+    return ["sources", ("name", source), "tables", ("name", table)]
 
 
 def cdc_options(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .filters import filter_of, has_company, location_of, undivided
 from .matching import Place, place_of, refuse_moved, tables_of
 from .names import models_of, numbered, slug
-from .questions import is_own_name, listed, notices_of, open_questions
+from .questions import Question, is_own_name, notices_of, questions_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class Feed:
         name_filter: ``pathGlobFilter`` that its files alone have, or None.
         options: of ``meta.cdc``, those that are declared before those that were inspected.
         columns: name and what stands beside it, in their order; likewise.
-        questions: what the YAML cannot say yet.
+        asked: what the files cannot tell, answered or not.
         notices: what the YAML says, and the files do not bear out.
         declared: the table that the source has already, or None.
         lacks_filter: whether that one reads files of others, for want of the filter.
@@ -43,11 +43,25 @@ class Feed:
     name_filter: str | None
     options: dict[str, Any]
     columns: dict[str, dict[str, Any]]
-    questions: tuple[str, ...]
+    asked: tuple[Question, ...]
     notices: tuple[str, ...] = ()
     declared: DeclaredTable | None = None
     lacks_filter: bool = False
     snapshotted_with: tuple[str, ...] = ()
+
+    @property
+    def open_questions(self) -> list[Question]:
+        """What the YAML does not say yet."""
+        return [question for question in self.asked if question.is_open]
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The same, in words."""
+        return tuple(question.text for question in self.open_questions)
+
+    def questions_about(self, column: str) -> list[Question]:
+        """Those of one column, for a place where no other one is asked about."""
+        return [question.about(column) for question in self.open_questions if column in question.columns]
 
     @property
     def key(self) -> list[str] | None:
@@ -124,12 +138,6 @@ def _feed(inspection: Inspection, entity: Entity, name: str, declared: DeclaredT
     columns = _columns(entity)
     if declared and declared.options.get("unknown_columns") == "ignore":
         columns = {column: said for column, said in columns.items() if not is_own_name(column)}
-    questions = list(open_questions(entity, columns, declared))
-    if not declared and shared:
-        questions.append(
-            f"which files below {location} are its own? Those of {listed(shared)} lie there, too: say location, with "
-            "options: {pathGlobFilter: ...} where their names tell them apart; else move them."
-        )
     return Feed(
         entity,
         name,
@@ -137,7 +145,7 @@ def _feed(inspection: Inspection, entity: Entity, name: str, declared: DeclaredT
         (declared.name_filter if declared else None) or filter_of(inspection, entity),
         _said_before(_options(entity), declared.options) if declared else _options(entity),
         _columns_said_before(columns, declared.columns) if declared else columns,
-        tuple(questions),
+        tuple(questions_of(inspection, entity, columns, declared)),
         tuple(notices_of(inspection, entity, declared)) if declared else (),
         declared,
         declared is not None and _lacks_filter(inspection, entity, declared),

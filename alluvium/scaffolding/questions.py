@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from alluvium.inspection.entities import question_of_added_column
+from alluvium.inspection.numbers import columns_of_question, question_of_numbers
+
+from .comments import is_of_one_subject, is_same, on_one_line
+from .declared import cdc_options
 from .filters import filter_of, location_of, neighbours, undivided
 from .types import fits
 
@@ -11,43 +17,176 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from alluvium.inspection import Entity, Inspection
+    from alluvium.inspection.entities import Column
 
     from .declared import DeclaredTable
 
+_CONFIRM = "Where the YAML has it right, take this comment out."
 
-def open_questions(
-    entity: Entity, columns: Mapping[str, Mapping[str, Any]], declared: DeclaredTable | None
-) -> Iterator[str]:
-    """The questions that no line answers yet; a key can be answered otherwise than it was guessed."""
-    answered = set(_answered(entity, columns, declared)) if declared else set()
-    for question in entity.questions:
-        if question in answered:
-            continue
-        if question == entity.key.question and entity.key.columns:
-            question += " After another answer run alluvium scaffold again: tests of its models name the key."
-        yield question
+
+@dataclass(frozen=True)
+class Question:
+    """What an inspection cannot tell of a table.
+
+    Attributes:
+        text: of the question.
+        columns: that it is about; none of one that is about the table.
+        is_open: whether nobody has answered it.
+        has_proposal: whether the YAML has an answer that only has to be confirmed.
+    """
+
+    text: str
+    columns: tuple[str, ...] = ()
+    is_open: bool = True
+    has_proposal: bool = False
+
+    @property
+    def comment(self) -> str:
+        """As it stands in the YAML, on one line."""
+        return on_one_line(f"{self.text} {_CONFIRM}" if self.has_proposal else self.text)
+
+    def about(self, column: str) -> Question:
+        """The question of one of its columns alone."""
+        return replace(self, text=question_of_numbers([column])) if _is_of_numbers(self) else self
+
+
+def questions_of(
+    inspection: Inspection,
+    entity: Entity,
+    columns: Mapping[str, Mapping[str, Any]],
+    declared: DeclaredTable | None,
+) -> Iterator[Question]:
+    """What the files cannot tell of an entity, and whether its declaration does.
+
+    What a scaffold proposes and asks about is confirmed by taking the comment out: no line of the YAML tells a key that
+    was looked up from one that was guessed.
+
+    Args:
+        inspection: of the files.
+        entity: one of its entities.
+        columns: as they would be written.
+        declared: the table that the source has for it, or None.
+    """
+    about = {column.type.question: column for column in entity.columns if column.type.question}
+    added = {question_of_added_column(column.name): column.name for column in entity.columns if column.lacks_default}
+    for text in entity.questions:
+        if text == entity.key.question:
+            yield _of_key(entity, text, declared)
+        elif text == entity.order.question:
+            yield Question(text, is_open=not (declared and _orders(declared)))
+        elif entity.missed_snapshot and text == entity.missed_snapshot.question:
+            yield Question(text, is_open=not (declared and declared.options.get("snapshots")))
+        elif text in about:
+            yield _of_type(about[text], text, columns, declared)
+        elif text in added:
+            yield _of_default(added[text], text, declared)
+        elif entity.numbers and text == question_of_numbers(entity.numbers):
+            yield from _of_numbers(entity.numbers, columns, declared)
+        else:
+            yield Question(text)
+    yield from _of_names(entity, columns)
+    yield from _of_place(inspection, entity, declared)
+
+
+def comment_now(comment: str, questions: Sequence[Question], columns: Mapping[str, Any]) -> str | None:
+    """What a comment that asks shall be, now that some questions are answered; None for one that is done with.
+
+    Args:
+        comment: as it stands.
+        questions: of the table.
+        columns: that it has.
+    """
+    about = columns_of_question(comment)
+    if about and set(about) <= set(columns):
+        known = {name: question for question in questions for name in question.columns if _is_of_numbers(question)}
+        left = [name for name in about if name not in known or known[name].is_open]
+        if left == about:
+            return comment
+        return Question(question_of_numbers(left), has_proposal=True).comment if left else None
+    answered = [form for one in questions if not one.is_open for form in (one.comment, on_one_line(one.text))]
+    return None if any(is_same(comment, form) for form in answered) else comment
+
+
+def _is_asked(text: str, declared: DeclaredTable) -> bool:
+    """Whether a comment asks it, in words that may have been those of other rows."""
+    return any(is_of_one_subject(comment, on_one_line(text)) for comment in declared.comments)
+
+
+def _of_key(entity: Entity, text: str, declared: DeclaredTable | None) -> Question:
+    proposed = list(entity.key.columns)
+    is_open = (
+        declared is None
+        or declared.key is None
+        or (bool(proposed) and declared.key == proposed and _is_asked(text, declared))
+    )
+    if proposed:
+        text += " After another answer run alluvium scaffold again: tests of its models name the key."
+    return Question(text, is_open=is_open, has_proposal=bool(proposed))
+
+
+def _orders(declared: DeclaredTable) -> bool:
+    """The order of offsets was proposed of one partition, and there may be more now."""
+    return bool(declared.options.get("sequence_by")) or declared.options.get("order_by") not in (None, "offset")
+
+
+def _of_type(
+    column: Column, text: str, columns: Mapping[str, Mapping[str, Any]], declared: DeclaredTable | None
+) -> Question:
+    proposed = columns.get(column.name, {}).get("data_type")
+    said = declared.columns.get(column.name, {}).get("data_type") if declared else None
+    is_open = declared is None or not said or (said == proposed and _is_asked(text, declared))
+    return Question(text, (column.name,), is_open, has_proposal=proposed is not None)
+
+
+def _of_default(name: str, text: str, declared: DeclaredTable | None) -> Question:
+    said = declared.columns.get(name) if declared else None
+    is_open = declared is None or said is None or ("default" not in cdc_options(said) and _is_asked(text, declared))
+    return Question(text, (name,), is_open, has_proposal=True)
+
+
+def _of_numbers(
+    names: Sequence[str], columns: Mapping[str, Mapping[str, Any]], declared: DeclaredTable | None
+) -> Iterator[Question]:
+    """One question of all that are open, and one of those that are answered."""
+    still = [name for name in names if declared is None or _is_open_number(name, columns, declared)]
+    done = [name for name in names if name not in still]
+    for some, is_open in ((still, True), (done, False)):
+        if some:
+            yield Question(question_of_numbers(some), tuple(some), is_open, has_proposal=True)
+
+
+def _is_of_numbers(question: Question) -> bool:
+    return bool(question.columns) and question.text == question_of_numbers(question.columns)
+
+
+def _is_open_number(name: str, columns: Mapping[str, Mapping[str, Any]], declared: DeclaredTable) -> bool:
+    said = declared.columns.get(name)
+    if said is None:
+        return True
+    is_other = said.get("data_type") not in (None, columns.get(name, {}).get("data_type"))
+    asked = {on_one_line(other) for comment in declared.comments for other in columns_of_question(comment) or ()}
+    return not is_other and "semantic_type" not in cdc_options(said) and on_one_line(name) in asked
+
+
+def _of_names(entity: Entity, columns: Mapping[str, Mapping[str, Any]]) -> Iterator[Question]:
     for column in entity.columns:
-        if column.name in columns and is_own_name(column.name):
-            yield (
+        if is_own_name(column.name):
+            yield Question(
                 f"{column.name} is a name that this project or Spark has: which other one shall it have? Rename it in "
-                "the connector (ReplaceField), or take it out here and say unknown_columns: ignore."
+                "the connector (ReplaceField), or take it out here and say unknown_columns: ignore.",
+                (column.name,),
+                is_open=column.name in columns,
             )
 
 
-def _answered(
-    entity: Entity, columns: Mapping[str, Mapping[str, Any]], declared: DeclaredTable
-) -> Iterator[str | None]:
-    if declared.key is not None and declared.key != list(entity.key.columns):
-        yield entity.key.question
-    # The order of offsets was proposed of one partition, and there may be more now.
-    if declared.options.get("sequence_by") or declared.options.get("order_by") not in (None, "offset"):
-        yield entity.order.question
-    if entity.missed_snapshot and declared.options.get("snapshots"):
-        yield entity.missed_snapshot.question
-    for column in entity.columns:
-        data_type = declared.columns.get(column.name, {}).get("data_type")
-        if data_type and data_type != columns.get(column.name, {}).get("data_type"):
-            yield column.type.question
+def _of_place(inspection: Inspection, entity: Entity, declared: DeclaredTable | None) -> Iterator[Question]:
+    shared = undivided(inspection, entity)
+    if shared:
+        yield Question(
+            f"which files below {location_of(inspection, entity)} are its own? Those of {listed(shared)} lie there, "
+            "too: say location, with options: {pathGlobFilter: ...} where their names tell them apart; else move them.",
+            is_open=declared is None or declared.written_location is None,
+        )
 
 
 def is_own_name(name: str) -> bool:

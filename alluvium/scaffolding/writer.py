@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,12 @@ import yaml
 from alluvium import templates
 
 from .changes import Change, change
-from .declared import cdc_options
+from .comments import MARK, with_comments
+from .declared import cdc_options, path_of_table
 from .models import MODELS, Model, column_name
 from .names import slug
 from .project import newline_of, read_text, read_yaml, same_lines
+from .questions import comment_now
 from .yaml_text import EditError, inserted, with_entry
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from .feeds import Feed
     from .project import Project
+    from .questions import Question
 
 # Of Spark's words those that cannot begin a condition.
 RESERVED = frozenset(
@@ -77,7 +81,8 @@ class Writer:
         return self._project.model_path(f"bronze/{self._source}/_{self._source}__sources.yml")
 
     def _render(self, template: str, **values: Any) -> str:
-        return self._templates.get_template(template).render(source=self._source, prefix=self._prefix, **values)
+        common = {"source": self._source, "prefix": self._prefix, "mark": MARK}
+        return self._templates.get_template(template).render(**common, **values)
 
     def _change(self, path: str, text: str, added: str | None, *, is_own: bool = False) -> Change:
         return change(self._project.directory, path, text, added=added, is_own=is_own, force=self._force)
@@ -121,7 +126,7 @@ class Writer:
             column=lambda name: self._column(feed, name),
         )
 
-    def _column(self, feed: Feed, name: str, questions: Sequence[str] = ()) -> str:
+    def _column(self, feed: Feed, name: str, questions: Sequence[Question] = ()) -> str:
         return self._render(
             "column.yml.jinja",
             name=name,
@@ -134,20 +139,22 @@ class Writer:
         return f"{self._source}__{feed.name}__{column_name(feed.columns, name)}"
 
     def _with_new_tables(self, file: Path, feeds: Sequence[Feed]) -> str | None:
-        """The file with the tables, columns and filters that it lacks; None where it cannot be added to."""
+        """The file with what it lacks, and without comments of what is answered; None where it cannot be added to."""
         if self._force:
             return None
         text = read_text(file)
-        tables: list[str | tuple[str, str]] = ["sources", ("name", self._source), "tables"]
         try:
             for feed in feeds:
                 if feed.declared is None:
-                    text = inserted(text, tables, None, "\n" + self._table(feed, self._said_of_source(text, feed)))
+                    table = "\n" + self._table(feed, self._said_of_source(text, feed))
+                    text = inserted(text, ["sources", ("name", self._source), "tables"], None, table)
                     continue
+                path = path_of_table(self._source, feed.name)
                 if feed.lacks_filter:
                     options = f"{{pathGlobFilter: {templates.scalar(feed.name_filter)}}}"
-                    text = with_entry(text, [*tables, ("name", feed.name), "external"], "options", options)
-                text = self._with_new_columns(text, [*tables, ("name", feed.name), "columns"], feed)
+                    text = with_entry(text, [*path, "external"], "options", options)
+                text = self._with_new_columns(text, [*path, "columns"], feed)
+                text = with_comments(text, path, partial(comment_now, questions=feed.asked, columns=feed.columns))
         except EditError:
             return None
         return text
@@ -162,8 +169,7 @@ class Writer:
         assert feed.declared is not None
         new = [name for name in feed.columns if name not in feed.declared.columns]
         for name in new:
-            about = [question for question in feed.questions if name in question.replace(",", " ").split()]
-            text = inserted(text, path, None, self._column(feed, name, [one for one in about if one not in text]))
+            text = inserted(text, path, None, self._column(feed, name, feed.questions_about(name)))
         return text
 
     def _descriptions(self, feeds: Sequence[Feed]) -> Change:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from .project import newline_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class EditError(Exception):
@@ -66,6 +69,17 @@ def with_entry(text: str, path: list[str | tuple[str, str]], key: str, value: st
     return _edited(lines, number, line, expected, path)
 
 
+def lines_of(text: str, path: Sequence[str | tuple[str, str]]) -> range:
+    """The lines, from 0 on, of what a path leads to, and of the comments behind it; none where nothing is there.
+
+    Args:
+        text: of the file.
+        path: as of :func:`inserted`.
+    """
+    node = _find(yaml.compose(text), path)
+    return range(node.start_mark.line, node.end_mark.line + 1) if node else range(0)
+
+
 def _edited(lines: list[str], number: int, item: str, expected: Any, path: list[str | tuple[str, str]]) -> str:
     """Lines with an item at a place, if they say then what is expected."""
     if lines and not lines[-1].endswith("\n"):
@@ -91,7 +105,7 @@ def _last_line(node: yaml.Node, lines: list[str]) -> int:
     return number
 
 
-def _find(node: yaml.Node | None, path: list[str | tuple[str, str]]) -> yaml.Node | None:
+def _find(node: yaml.Node | None, path: Sequence[str | tuple[str, str]]) -> yaml.Node | None:
     for step in path:
         if isinstance(step, str) and isinstance(node, yaml.MappingNode):
             node = next((value for key, value in node.value if key.value == step), None)

@@ -335,7 +335,8 @@ def test_question_of_a_column_that_is_added(root: Path) -> None:
         "shop__orders__price') }}\"\n            data_type: decimal(9,2)\n",
     )
     again = scaffolded(root)
-    assert kinds(again)[SOURCES] == "same"
+    assert kinds(again)[SOURCES] == "added"
+    assert "base64" not in read(root, SOURCES), "the comment goes with its question"
     assert not [question for feed in again.feeds for question in feed.questions if "base64" in question]
 
 
@@ -365,7 +366,8 @@ def test_names_that_are_taken(root: Path) -> None:
         root, SOURCES, "              key: [id]\n", "              key: [id]\n              unknown_columns: ignore\n"
     )
     again = scaffolded(root, entities=["odd"])
-    assert set(kinds(again).values()) == {"same"}
+    assert {path for path, kind in kinds(again).items() if kind != "same"} == {SOURCES}
+    assert "is a name that" not in read(root, SOURCES)
     assert not [question for question in again.feeds[0].questions if "is a name that" in question]
 
 
