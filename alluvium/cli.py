@@ -229,7 +229,7 @@ def new(
         typer.echo(f"new      {path}")
     typer.echo(
         f"\nNext, with the folder or bucket of your change files for PATH:\n\n  cd {shlex.quote(str(directory))}\n"
-        "  alluvium scaffold PATH --source shop\n  dbt build"
+        "  alluvium inspect PATH\n  alluvium doctor PATH\n  alluvium scaffold PATH --source shop\n  dbt build"
     )
 
 

@@ -170,7 +170,9 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
         cli.main()
     assert not ended.value.code
     said = capsys.readouterr().out
-    assert said.endswith(f"  cd '{tmp_path / 'my tables'}'\n  alluvium scaffold PATH --source shop\n  dbt build\n")
+    steps = ("inspect PATH", "doctor PATH", "scaffold PATH --source shop")
+    commands = "".join(f"  alluvium {step}\n" for step in steps)
+    assert said.endswith(f"  cd '{tmp_path / 'my tables'}'\n{commands}  dbt build\n")
     package = tmp_path / "my tables" / "dbt_packages" / "alluvium"
     assert package.resolve() == package_directory()
     with pytest.raises(SystemExit) as ended:
