@@ -107,6 +107,10 @@ def doctor(
     connector: Annotated[
         list[Path] | None, typer.Option(help="A connector's configuration, as Kafka Connect takes it; more than once.")
     ] = None,
+    project_dir: Annotated[
+        Path | None,
+        typer.Option(help="dbt project whose sources may declare keys; the current directory if it is one."),
+    ] = None,
     as_json: AsJson = False,
     objects: Objects = Sampling.objects,
     megabytes: Megabytes = DEFAULT_MEGABYTES,
@@ -116,7 +120,8 @@ def doctor(
 
     Ends with 3 where data is lost or may be wrong.
     """
-    found = diagnose(_inspected(path, Sampling(objects, megabytes * 1024**2)), connector or ())
+    project = project_dir or (Path() if Path("dbt_project.yml").is_file() else None)
+    found = diagnose(_inspected(path, Sampling(objects, megabytes * 1024**2)), connector or (), project)
     if as_json:
         _print_json([asdict(finding) for finding in found])
     else:

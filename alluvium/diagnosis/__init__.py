@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .configurations import ConfigurationError, read_configurations
 from .connectors import findings_of_connector
+from .declared_keys import entities_with_declared_key
 from .files import findings_of_files
 from .findings import CODES, Finding
 
@@ -18,20 +19,22 @@ if TYPE_CHECKING:
 __all__ = ["CODES", "ConfigurationError", "Finding", "diagnose"]
 
 
-def diagnose(inspection: Inspection, configurations: Sequence[Path] = ()) -> list[Finding]:
+def diagnose(inspection: Inspection, configurations: Sequence[Path] = (), project: Path | None = None) -> list[Finding]:
     """What will go wrong, losses first.
 
     Args:
         inspection: of the files.
         configurations: files of source and sink connectors, as ``read_configurations`` takes them.
+        project: directory of the dbt project whose sources may declare keys, or None.
 
     Raises:
         ConfigurationError: one of them is no connector's configuration.
-        AlluviumError: there is nothing to look at.
+        AlluviumError: there is nothing to look at, or the project is none.
     """
     if not inspection.entities and not configurations:
         inspection.require_changes()
-    found = list(findings_of_files(inspection))
+    keyed = entities_with_declared_key(inspection, project) if project else ()
+    found = list(findings_of_files(inspection, keyed))
     for path in configurations:
         for configuration in read_configurations(path):
             found += findings_of_connector(configuration, inspection)

@@ -20,12 +20,19 @@ if TYPE_CHECKING:
 _CONNECT_TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 
 
-def findings_of_files(inspection: Inspection) -> Iterator[Finding]:
-    """What the records, names and lengths of the inspected files show."""
+def findings_of_files(inspection: Inspection, keyed: Sequence[Entity] = ()) -> Iterator[Finding]:
+    """What the records, names and lengths of the inspected files show.
+
+    Args:
+        inspection: of the files.
+        keyed: entities whose key is said elsewhere.
+    """
     for entity in inspection.entities:
         where = f"{entity.name} ({entity.topic or entity.location or '.'})"
         for rule in _RULES:
             yield from rule(entity, where)
+        if entity not in keyed:
+            yield from _key(entity, where)
     if inspection.others:
         yield Finding(
             "other-files",
@@ -255,5 +262,4 @@ _RULES = (
     _errors,
     _shapes,
     _names,
-    _key,
 )
