@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from .column_order import newest_order
 from .defaults import default_by_declaration, default_by_schema
 from .delete_images import has_whole_images
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
@@ -332,10 +333,11 @@ _NUMBERS = ("int32", "int64")
 
 def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...]:
     schemas = sorted(reading.schemas.items(), key=lambda entry: reading.schema_times[entry[0]])
+    names = _names_in_order(reading)
     versions = versions_of_fields(schema for _, schema in schemas)
     described = {name: newest_that_holds_all(found) for name, found in versions.items()}
     columns = []
-    for name in [*described, *(name for name in reading.values if name not in described)]:
+    for name in names:
         values = reading.values.get(name, Values())
         if table and name in table.types:
             proposed = table.types[name]
@@ -358,6 +360,15 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
         lacks_default = default is None and not table and _was_added_unsaid(name, reading)
         columns.append(Column(name, proposed, values.present < reading.images, hides_nulls, default, lacks_default))
     return tuple(columns)
+
+
+def _names_in_order(reading: Reading) -> list[str]:
+    """Of all columns; images have the order of their schema, and a topic of deletes alone has no image."""
+    of_schemas = [(reading.schema_times[number], tuple(schema.fields)) for number, schema in reading.schemas.items()]
+    of_images = [(time, names) for names, time in reading.orders.items()]
+    orders = sorted([*of_schemas, *of_images], key=lambda entry: entry[0])
+    ordered = newest_order([names for _, names in orders])
+    return [*ordered, *(name for name in reading.values if name not in ordered)]
 
 
 def _added_default(said: Schema | None, declared: str | None, proposed: ProposedType) -> tuple[Any, Any]:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MAX_CHANGES_FOR_KEY = 20_000
 """Changes of one entity that the search of its key plays; more add time, hardly certainty."""
 
+MAX_ORDERS = 100
+"""Different orders of an entity's columns; a document may have any, and no more of them tell anything."""
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -127,6 +130,7 @@ class Reading:
     schemas: dict[int, Schema] = field(default_factory=dict)
     schema_times: dict[int, float] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
+    orders: dict[tuple[str, ...], float] = field(default_factory=dict)
     images: int = 0
     first_columns: frozenset[str] = frozenset()
     first_change: datetime | None = None
@@ -220,6 +224,7 @@ class Reading:
         is_delete = op == "d" and record.kind == "flattened"
         if record.after is not None and not is_delete:
             self._add_image(record.after)
+            self._add_order(tuple(record.after), moment.timestamp() if moment else 0.0)
         if not is_copy:
             self._add_change("r" if record.kind == "row" else op, record, partition)
 
@@ -233,6 +238,11 @@ class Reading:
         is_delete = op == "d" and record.kind == "flattened"
         before, after = (record.after, None) if is_delete else (record.before, record.after)
         self.changes.append(RowChange(op, before, after, transaction_of(op, record.source or {})))
+
+    def _add_order(self, names: tuple[str, ...], time: float) -> None:
+        """Add an order of columns: those of the same time stand in the order in which they were read last."""
+        if names in self.orders or len(self.orders) < MAX_ORDERS:
+            self.orders[names] = max(time, self.orders.pop(names, 0.0))
 
     def _add_image(self, image: Mapping[str, Any]) -> None:
         if not self.images:
