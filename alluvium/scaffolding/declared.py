@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from alluvium import AlluviumError
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .project import Project
+
+_DOC = re.compile(r"""\s*\{\{\s*doc\(\s*['"]([^'"]+)['"]\s*\)\s*\}\}\s*""")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class DeclaredTable:
         own_options: its ``meta.cdc``.
         options: the same, after those of the source.
         columns: name and what stands beside it, in their order.
+        descriptions: by column, the name of the ``doc()`` that its description is.
         comments: what a scaffold has asked there, and nobody has taken out.
     """
 
@@ -41,6 +45,7 @@ class DeclaredTable:
     own_options: Mapping[str, Any]
     options: Mapping[str, Any]
     columns: Mapping[str, Mapping[str, Any]]
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     comments: tuple[str, ...] = ()
 
     @property
@@ -104,6 +109,8 @@ def _table(file: Path, table: Mapping[str, Any], said: Mapping[str, Any], projec
     written = external.get("location")
     name_filter = _mapping(external.get("options")).get("pathGlobFilter")
     own = cdc_options(table)
+    columns = _mappings(file, table, "columns")
+    docs = {str(column["name"]): _DOC.fullmatch(str(column.get("description") or "")) for column in columns}
     return DeclaredTable(
         str(table["name"]),
         written,
@@ -114,8 +121,9 @@ def _table(file: Path, table: Mapping[str, Any], said: Mapping[str, Any], projec
         {**said, **own},
         {
             str(column["name"]): {name: value for name, value in column.items() if name not in ("name", "description")}
-            for column in _mappings(file, table, "columns")
+            for column in columns
         },
+        {column: found[1] for column, found in docs.items() if found},
     )
 
 

@@ -188,11 +188,31 @@ MODELS = (
 )
 
 
-def column_name(columns: Iterable[str], name: str) -> str:
-    """A column's name in the name of its description; columns that look alike there are numbered."""
-    taken: list[str] = []
-    for other in columns:
-        taken.append(next(one for one in numbered(slug(other)) if one not in taken))
-        if other == name:
-            break
-    return taken[-1]
+def beginning_of_description(column: str) -> str:
+    """What the description of a column begins with, as long as nobody has written another one."""
+    return f"Column {column} of "
+
+
+def _is_of_another(text: str, column: str) -> bool:
+    return text.startswith("Column ") and not text.startswith(beginning_of_description(column))
+
+
+def names_of_descriptions(
+    columns: Iterable[str], prefix: str, written: Mapping[str, str], texts: Mapping[str, str]
+) -> dict[str, str]:
+    """The names of the columns' descriptions; of columns that look alike there the later ones are numbered.
+
+    Args:
+        columns: of a table, in their order.
+        prefix: of each name.
+        written: by column, the name that stands in the YAML; it stays, whichever columns come and go before it.
+        texts: descriptions that are there, by name; that of a column which is gone is no other one's.
+    """
+    names = {column: name for column, name in written.items() if name.startswith(prefix)}
+    taken = set(names.values())
+    for column in columns:
+        if column not in names:
+            free = (name for name in numbered(f"{prefix}{slug(column)}") if name not in taken)
+            names[column] = next(name for name in free if not _is_of_another(texts.get(name, ""), column))
+            taken.add(names[column])
+    return names

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from alluvium import templates
 from .changes import Change, change
 from .comments import MARK, with_comments
 from .declared import cdc_options, path_of_table
-from .models import MODELS, Model, column_name
+from .models import MODELS, Model, beginning_of_description, names_of_descriptions
 from .names import slug
 from .project import newline_of, read_text, read_yaml, same_lines
 from .questions import comment_now
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 RESERVED = frozenset(
     {"and", "case", "cast", "exists", "from", "group", "interval", "not", "or", "order", "select", "where"}
 )
+_DESCRIPTION = re.compile(r"{% docs (\w+) %}(.*?){% enddocs %}", re.DOTALL)
 DELETE_POLICIES = ("soft", "hard")
 
 
@@ -136,7 +138,19 @@ class Writer:
         )
 
     def _doc(self, feed: Feed, name: str) -> str:
-        return f"{self._source}__{feed.name}__{column_name(feed.columns, name)}"
+        written = feed.declared.descriptions if feed.declared else {}
+        # A model's YAML may have columns that the source has no more.
+        columns = [*feed.columns, name]
+        return names_of_descriptions(columns, f"{self._source}__{feed.name}__", written, self._texts)[name]
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """The descriptions that are there, by name."""
+        file = self._project.directory / self._descriptions_path()
+        return dict(_DESCRIPTION.findall(same_lines(read_text(file)))) if file.exists() else {}
+
+    def _descriptions_path(self) -> str:
+        return self._project.model_path(f"_docs/{self._source}.md")
 
     def _with_new_tables(self, file: Path, feeds: Sequence[Feed]) -> str | None:
         """The file with what it lacks, and without comments of what is answered; None where it cannot be added to."""
@@ -173,7 +187,7 @@ class Writer:
         return text
 
     def _descriptions(self, feeds: Sequence[Feed]) -> Change:
-        path = self._project.model_path(f"_docs/{self._source}.md")
+        path = self._descriptions_path()
         blocks = {self._doc(feed, name): _description(feed, name) for feed in feeds for name in feed.columns}
         texts = {doc: f"{{% docs {doc} %}}{text}{{% enddocs %}}\n" for doc, text in blocks.items()}
         file = self._project.directory / path
@@ -255,7 +269,7 @@ class Writer:
 
 def _description(feed: Feed, name: str) -> str:
     why = next((column.type.why for column in feed.entity.columns if column.name == name), "not in the newest files")
-    return f"Column {name} of {feed.entity.name}: {why}."
+    return f"{beginning_of_description(name)}{feed.entity.name}: {why}."
 
 
 def _model_of(document: Any, name: str) -> dict[str, Any] | None:

@@ -356,6 +356,29 @@ def test_order_that_is_declared(root: Path, answer: str, is_asked: bool) -> None
     assert (asked in str(scaffolded(root, "rows").feeds[0].questions)) == is_asked
 
 
+def test_names_of_descriptions_stay(root: Path) -> None:
+    """Of columns that look alike one goes and one comes: no two have one description, and none has another one's."""
+    landed(root / "sizes", "shop.public.sizes", {"id": 1, "Größe": "a", "Grüße": "b"}, {"id": 2})
+    scaffolded(root, "sizes")
+    text = read(root, SOURCES)
+    gone = text[text.index("          - name: Größe") : text.index("          - name: Grüße")]
+    (file,) = (root / "sizes").rglob("*.json")
+    file.unlink()
+    landed(root / "sizes", "shop.public.sizes", {"id": 1, "Grüße": "b", "Gräße": "c"}, {"id": 2})
+    replaced(root, SOURCES, gone, "")
+    scaffolded(root, "sizes")
+    described = {column["name"]: column["description"] for column in table_of(root, "sizes")["columns"]}
+    assert described["Grüße"] == "{{ doc('shop__sizes__gr_e_2') }}"
+    assert len(set(described.values())) == 3
+    (model,) = document(root, "models/silver/shop/slv_shop__sizes.yml")["models"]
+    assert {column["name"]: column["description"] for column in model["columns"]}.items() >= {
+        "Grüße": described["Grüße"],
+        "Gräße": described["Gräße"],
+    }.items()
+    name = described["Gräße"].split("'")[1]
+    assert f"{{% docs {name} %}}Column Gräße of sizes" in read(root, "models/_docs/shop.md")
+
+
 def test_names_that_are_taken(root: Path) -> None:
     landed(root / "landing", "shop.public.odd", {"id": 1, "_cdc_op": "x", "_metadata": "y"}, {"id": 2})
     scaffold = scaffolded(root, entities=["odd"])
