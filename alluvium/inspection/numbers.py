@@ -40,9 +40,17 @@ def question_of_numbers(columns: Sequence[str]) -> str:
     return f"{_BEFORE_THE_NAMES}{names}{_BEHIND_THE_NAMES} Nothing in the records says what a number means."
 
 
-def columns_of_question(question: str) -> list[str] | None:
-    """The columns that such a question is about; None of another question."""
+def columns_of_question(question: str) -> list[str]:
+    """The columns that such a question is about, if none has a comma in its name; none of another question."""
+    names = _names_in(question)
+    return names.split(", ") if names else []
+
+
+def asks_about(question: str, column: str) -> bool:
+    """Whether it is such a question, and one about a column, whatever its name has in it."""
+    return f", {column}, " in f", {_names_in(question)}, "
+
+
+def _names_in(question: str) -> str:
     names, behind, _ = question.partition(_BEHIND_THE_NAMES)
-    if not behind or not names.startswith(_BEFORE_THE_NAMES):
-        return None
-    return names.removeprefix(_BEFORE_THE_NAMES).split(", ")
+    return names.removeprefix(_BEFORE_THE_NAMES) if behind and names.startswith(_BEFORE_THE_NAMES) else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from alluvium.inspection.entities import question_of_added_column
-from alluvium.inspection.numbers import columns_of_question, question_of_numbers
+from alluvium.inspection.numbers import asks_about, columns_of_question, question_of_numbers
 
 from .comments import is_of_one_subject, is_same, on_one_line
 from .declared import cdc_options
@@ -168,8 +168,8 @@ def _is_open_number(name: str, columns: Mapping[str, Mapping[str, Any]], declare
     if said is None:
         return True
     is_other = said.get("data_type") not in (None, columns.get(name, {}).get("data_type"))
-    asked = {on_one_line(other) for comment in declared.comments for other in columns_of_question(comment) or ()}
-    return not is_other and "semantic_type" not in cdc_options(said) and on_one_line(name) in asked
+    is_answered = is_other or "semantic_type" in cdc_options(said)
+    return not is_answered and any(asks_about(comment, on_one_line(name)) for comment in declared.comments)
 
 
 def _of_names(entity: Entity, columns: Mapping[str, Mapping[str, Any]]) -> Iterator[Question]:

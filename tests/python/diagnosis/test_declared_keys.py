@@ -40,7 +40,7 @@ def edited(root: Path, old: str, new: str) -> None:
 
 def is_found(root: Path, project: str | None = "project", folder: str = "landing") -> bool:
     inspection = inspect(str(root / folder))
-    return "key-unknown" in {one.code for one in diagnose(inspection, (), project and root / project)}
+    return "key-unknown" in {one.code for one in diagnose(inspection, (), root / project if project else None)}
 
 
 def test_key_that_is_asked_about(root: Path) -> None:

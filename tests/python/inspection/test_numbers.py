@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.inspection.numbers import columns_of_question, may_be_times, question_of_numbers
+from alluvium.inspection.numbers import asks_about, columns_of_question, may_be_times, question_of_numbers
 from alluvium.inspection.types import Values
 
 
@@ -32,4 +32,10 @@ def test_numbers_that_no_date_would_have(name: str, numbers: list[int], expected
 
 def test_question_says_its_columns() -> None:
     assert columns_of_question(question_of_numbers(["due", "unit price"])) == ["due", "unit price"]
-    assert columns_of_question("which of Id, id shall be read?") is None
+    assert columns_of_question("which of Id, id shall be read?") == []
+
+
+@pytest.mark.parametrize(("column", "expected"), [("a, b", True), ("due", True), ("du", False), ("x", False)])
+def test_question_is_about_a_column_of_any_name(column: str, expected: bool) -> None:
+    assert asks_about(question_of_numbers(["a, b", "due"]), column) is expected
+    assert not asks_about("which of a, b, due shall be read?", column)
