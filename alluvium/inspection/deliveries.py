@@ -29,7 +29,8 @@ class _Event:
         before: image before, or None.
         after: image after, or None.
         place: in its transaction, or None.
-        run: partition, and how many positions were in it before; None where the partition is not known.
+        run: partition, and number of the run of changes of one kind and position in it; None where the partition is
+            not known.
     """
 
     before: Mapping[str, Any] | None
@@ -61,7 +62,7 @@ class Deliveries:
         """
         source = record.source or {}
         position = _position_of(source)
-        run = self._run(partition, position)
+        run = self._run(partition, (op, position))
         if position is None or op == "r":
             return False
         event = _Event(record.before, record.after, _place_of(record), run)
@@ -73,11 +74,11 @@ class Deliveries:
         known.append(event)
         return bool(same)
 
-    def _run(self, partition: int | None, position: Hashable) -> tuple[int, int] | None:
+    def _run(self, partition: int | None, kind: Hashable) -> tuple[int, int] | None:
         if partition is None:
             return None
-        if position != self._newest.get(partition):
-            self._newest[partition] = position
+        if kind != self._newest.get(partition):
+            self._newest[partition] = kind
             self._runs[partition] += 1
         return partition, self._runs[partition]
 

@@ -87,6 +87,12 @@ def test_equal_rows_of_a_copy_may_be_two(
     assert key.question is None if question is None else question in str(key.question)
 
 
+def test_create_after_another_kind_of_change_is_of_no_copy(tmp_path: Path) -> None:
+    row = {"id": 1, "x": "a"}
+    events = [event("c", {"id": 2, "x": "a"}, lsn=9), *(event(op, row, lsn=10) for op in "cdc")]
+    assert inspected(tmp_path, events).key.question is None
+
+
 def test_rows_of_a_snapshot_are_no_deliveries_of_one(tmp_path: Path) -> None:
     rows = [event("r", {"id": 1, "x": "a"}, lsn=10)] * 2
     assert inspected(tmp_path, rows).key.columns == ()
