@@ -66,7 +66,8 @@ class Deliveries:
         if position is None or op == "r":
             return False
         event = _Event(record.before, record.after, _place_of(record), run)
-        known = self._events[op, position]
+        # The rows of a COPY may be many of one position: without the hash each would be compared with all others.
+        known = self._events[op, position, hash(repr((event.before, event.after)))]
         same = [other for other in known if (other.before, other.after) == (event.before, event.after)]
         if op == "c" and "lsn" in position:
             same = [other for other in same if None in (other.place, event.place) or other.place == event.place]
