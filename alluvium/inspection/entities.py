@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from .column_order import newest_order
+from .decimals import Decimals, decimals_of
 from .defaults import default_by_declaration, default_by_schema
 from .delete_images import has_whole_images
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
@@ -111,6 +112,7 @@ class Entity:
         changes: rows and changes that were read: lines that are no control records.
         lines: that were read.
         errors: object, line and what is wrong, of those that were read; line 0 for an object as a whole.
+        decimals: how they are written where no schema says it.
         missed_snapshot: the newest that has rows of other tables and none of this one, which had changes before.
     """
 
@@ -152,6 +154,7 @@ class Entity:
     changes: int
     lines: int
     errors: tuple[tuple[str, int, str], ...]
+    decimals: Decimals = field(default_factory=Decimals)
     missed_snapshot: MissedSnapshot | None = None
 
     @property
@@ -229,6 +232,7 @@ def describe_entity(
         changes=sum(reading.kinds.values()),
         lines=reading.lines,
         errors=tuple(reading.errors),
+        decimals=_decimals(columns, reading),
     )
 
 
@@ -254,6 +258,11 @@ def _key(
         else key_by_data(name, reading.changes, candidates, folders)
     )
     return asked_for_deliveries(held_against_messages(key, reading.message_keys, images), reading.deliveries.doubtful)
+
+
+def _decimals(columns: Sequence[Column], reading: Reading) -> Decimals:
+    texts = [column.name for column in columns if column.type.data_type == "string"]
+    return decimals_of([reading.values[name] for name in texts if name in reading.values])
 
 
 def _conditions_of_deletes(reading: Reading, columns: Sequence[Column]) -> dict[str, str]:
@@ -415,6 +424,7 @@ def _questions(
         question_of_folders(found.folder, found.alike),
         key.question,
         order.question,
+        _decimals(columns, reading).question,
         *(column.type.question for column in columns),
     ]
     yield from (question for question in asked if question)

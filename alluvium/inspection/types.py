@@ -251,13 +251,13 @@ def propose_from_values(name: str, values: Values, schema: Schema | None = None)
         return ProposedType("string", why, VARIABLE_SCALE)
     if kinds == {"array"}:
         elements = {kind for kind in values.elements if kind != "null"}
-        is_asked = _may_be_base64(elements)
+        is_asked = may_be_base64(elements)
         return ProposedType(
             "array<bigint>" if elements == {"integer"} else "array<string>",
             why,
             question=f"{name} has elements that look like {_BASE64_QUESTION}" if is_asked else None,
         )
-    if _may_be_base64(kinds):
+    if may_be_base64(kinds):
         return ProposedType("string", why, question=f"{name} looks like {_BASE64_QUESTION}")
     if kinds == {"number"}:
         return ProposedType(
@@ -269,8 +269,8 @@ def propose_from_values(name: str, values: Values, schema: Schema | None = None)
 _BASE64_QUESTION = "base64: is it bytes, or a decimal, and of which scale?"
 
 
-def _may_be_base64(kinds: set[str]) -> bool:
-    """Short values look like words by chance; one that is no word tells of all."""
+def may_be_base64(kinds: set[str]) -> bool:
+    """Whether such values may be base64; short ones look like words by chance, one that is no word tells of all."""
     return "base64" in kinds and kinds <= {"base64", "word", "number"}
 
 

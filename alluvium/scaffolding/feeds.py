@@ -191,8 +191,10 @@ def _options(entity: Entity) -> dict[str, Any]:
         options["key"] = list(entity.key.columns)
     if entity.order.is_by_offset:
         options["order_by"] = "offset"
+    # With null dbt refuses it until it is answered: either answer is wrong of another table.
+    if entity.decimals.mode or entity.decimals.question:
+        options["decimal_handling_mode"] = entity.decimals.mode
     if entity.missed_snapshot:
-        # Refused by dbt until it is answered: either answer is wrong of the other table, and no event tells.
         options["snapshots"] = None
     if entity.connector == "postgresql" and entity.has_whole_images is not None:
         options["replica_identity"] = "full" if entity.has_whole_images else "default"

@@ -76,6 +76,8 @@ def questions_of(
             yield Question(text, is_open=not (declared and _orders(declared)))
         elif entity.missed_snapshot and text == entity.missed_snapshot.question:
             yield Question(text, is_open=not (declared and declared.options.get("snapshots")))
+        elif text == entity.decimals.question:
+            yield Question(text, is_open=not (declared and declared.options.get("decimal_handling_mode")))
         elif text in about:
             yield _of_type(about[text], text, columns, declared)
         elif text in added:

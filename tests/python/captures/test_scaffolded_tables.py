@@ -60,14 +60,14 @@ def built(
     for corpus, layout in asked:
         source = corpus.source_name(layout)
         plan(inspect(str(folder(corpus, layout))), source, root).write(root)
-        answer(root / f"models/bronze/{source}/_{source}__sources.yml", tables_of(corpus, layout))
+        answer(root / f"models/bronze/{source}/_{source}__sources.yml", corpus, tables_of(corpus, layout))
     command = ["--quiet", "build", "--project-dir", str(root), "--profiles-dir", str(root)]
     result: Any = dbtRunner().invoke([*command, "--select", *(name for names in asked.values() for name in names)])
     assert result.exception is None, result.exception
     return {node.node.name: node.message for node in result.result if node.status in ("error", "fail")}
 
 
-def answer(file: Path, tables: tuple[Table, ...]) -> None:
+def answer(file: Path, corpus: Corpus, tables: tuple[Table, ...]) -> None:
     """Say what the files could not: types that are asked about, dates and times among the whole numbers, keys."""
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     (source,) = document["sources"]
@@ -77,6 +77,8 @@ def answer(file: Path, tables: tuple[Table, ...]) -> None:
             continue
         options = declared.setdefault("config", {}).setdefault("meta", {}).setdefault("cdc", {})
         options.setdefault("key", list(table.key))
+        if options.get("decimal_handling_mode", "") is None:
+            options["decimal_handling_mode"] = corpus.decimal_handling_mode
         if "snapshots" in options:
             # The tables are all in the connector's table.include.list.
             options["snapshots"] = "complete"

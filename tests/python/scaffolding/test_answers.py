@@ -159,3 +159,16 @@ def test_location_is_asked_until_it_is_said(root: Path) -> None:
         "which files below" in question for feed in scaffolded(root, "flat").feeds for question in feed.questions
     )
     assert not any("which files below" in comment for comment in comments(root))
+
+
+@pytest.mark.parametrize(("code", "mode"), [("33.85", "string"), ("1234", None)])
+def test_mode_of_decimals(root: Path, code: str, mode: str | None) -> None:
+    """Where the files do not show it, dbt refuses the table until it is said."""
+    landed(root / "landing", "shop.public.prices", {"id": 1, "code": code, "raw": "AQ=="}, {"id": 2, "code": code})
+    scaffold = scaffolded(root, entities=["prices"])
+    assert table_of(root, "prices")["config"]["meta"]["cdc"]["decimal_handling_mode"] == mode
+    assert any("are its decimals texts" in text for text in scaffold.feeds[0].questions) == (mode is None)
+    text = read(root, SOURCES).replace("decimal_handling_mode: null", "decimal_handling_mode: precise")
+    (root / "project" / SOURCES).write_text(text, encoding="utf-8")
+    again = scaffolded(root, entities=["prices"])
+    assert not any("are its decimals texts" in text for text in again.feeds[0].questions)
