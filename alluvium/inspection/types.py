@@ -297,7 +297,7 @@ def _propose_integer(name: str, values: Values, why: str, stored_as: str) -> Pro
         data_type,
         f"its name, and numbers as large as {unit} since 1970",
         semantic_type,
-        f"{name}: does it count {unit} since 1970?",
+        f"{name}: does it count {unit} since 1970? Then say data_type: {data_type}, else data_type: {stored_as}.",
     )
 
 

@@ -211,7 +211,8 @@ def _column(entity: Entity, column: Column) -> dict[str, Any]:
     if not column.type.question or column.type.data_type in ("float", "double"):
         said["data_type"] = column.type.data_type
     meta: dict[str, Any] = {}
-    if column.type.semantic_type and not column.type.question:
+    # Beside a type that is to be said, too: it has an effect on the proposed one alone.
+    if column.type.semantic_type:
         meta["semantic_type"] = column.type.semantic_type
     if column.type.is_unsigned:
         meta["unsigned"] = True

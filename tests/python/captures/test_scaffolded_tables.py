@@ -89,11 +89,9 @@ def answer(file: Path, corpus: Corpus, tables: tuple[Table, ...]) -> None:
             is_number = column.get("data_type") in ("int", "bigint", "double")
             if "data_type" not in column or (is_number and not true.spark_type.endswith("int")):
                 column["data_type"] = true.spark_type
-                column["config"] = {"meta": {"cdc": true.meta}}
-            elif true.meta.get("default"):
-                column.setdefault("config", {}).setdefault("meta", {}).setdefault("cdc", {})["default"] = true.meta[
-                    "default"
-                ]
+            elif not true.meta.get("default") and not (is_number and true.meta):
+                continue
+            column.setdefault("config", {}).setdefault("meta", {}).setdefault("cdc", {}).update(true.meta)
     file.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 

@@ -172,3 +172,13 @@ def test_mode_of_decimals(root: Path, code: str, mode: str | None) -> None:
     (root / "project" / SOURCES).write_text(text, encoding="utf-8")
     again = scaffolded(root, entities=["prices"])
     assert not any("are its decimals texts" in text for text in again.feeds[0].questions)
+
+
+def test_unit_of_times_stands_beside_the_type_that_is_to_be_said(root: Path) -> None:
+    """So one line answers: without the unit the values would be rejected, or taken for another one."""
+    landed(root / "landing", "shop.public.times", *({"id": n, "changed_at": 1714564800000 + n} for n in range(9)))
+    scaffold = scaffolded(root, entities=["times"])
+    column = next(column for column in table_of(root, "times")["columns"] if column["name"] == "changed_at")
+    assert "data_type" not in column
+    assert column["config"]["meta"]["cdc"] == {"semantic_type": "io.debezium.time.Timestamp"}
+    assert any("say data_type: timestamp_ntz, else data_type: bigint" in text for text in scaffold.feeds[0].questions)
