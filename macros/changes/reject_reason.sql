@@ -22,6 +22,10 @@
         when kind = 'change' and size({{ alluvium.changed_key_columns(feed) | indent(8) }}) > 0
             then concat('changed_key: ', array_join({{ alluvium.changed_key_columns(feed) | indent(8) }}, ', '))
         {%- endif %}
+        {%- if feed.connector == "postgresql" and feed.shape == "envelope" and feed.replica_identity == "full" %}
+        when kind = 'change' and op = 'u' and image_before is null and size({{ alluvium.placeholders_of_altered_table(feed) | indent(8) }}) > 0
+            then concat('missing_before: ', array_join({{ alluvium.placeholders_of_altered_table(feed) | indent(8) }}, ', '))
+        {%- endif %}
         {%- else %}
         when kind = 'change' and row_image is null then 'missing_key: no row image'
         {%- if feed.shape != "row" %}
@@ -69,10 +73,15 @@
 {#
     Debezium sends a delete and a create where a row gets another key, so an update that changes the declared one says that the
     connector's key is another, or none: as an update under its new key it would leave the row under the old one, too. A document
-    of MongoDB keeps its `_id`.
+    of MongoDB keeps its `_id`; where PostgreSQL sends no whole image before, columns that it leaves out have defaults there.
 #}
 {% macro compares_keys(feed) %}
-    {{ return(feed.key | length > 0 and feed.shape == "envelope" and feed.connector != "mongodb") }}
+    {{ return(
+        feed.key | length > 0
+        and feed.shape == "envelope"
+        and feed.connector != "mongodb"
+        and not (feed.connector == "postgresql" and feed.replica_identity in ["default", "index", "nothing"])
+    ) }}
 {% endmacro %}
 
 

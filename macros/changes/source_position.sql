@@ -5,13 +5,14 @@
 {% macro source_position(feed) %}
     {%- set by_connector = {
         "postgresql": alluvium.postgresql_position,
-        "mysql": alluvium.binlog_position,
-        "mariadb": alluvium.binlog_position,
         "sqlserver": alluvium.sqlserver_position,
         "oracle": alluvium.oracle_position,
         "mongodb": alluvium.mongodb_position,
     } -%}
-    {{ return(alluvium.declared_position(feed) if alluvium.has_declared_order(feed) else by_connector[feed.connector]()) }}
+    {%- if alluvium.has_declared_order(feed) -%}
+        {{ return(alluvium.declared_position(feed)) }}
+    {%- endif -%}
+    {{ return(by_connector[feed.connector]() if feed.connector in by_connector else alluvium.binlog_position(feed)) }}
 {% endmacro %}
 
 
@@ -57,19 +58,26 @@
 
 {#
     An initial snapshot's rows share one lsn and have `[null, lsn]`; the stream's first transactions have that lsn
-    or a later one as the end of the transaction before. Rows of an incremental snapshot have no lsn, only the
-    watermark's sequence.
+    or a later one as the end of the transaction before. Rows of an incremental snapshot have the watermark's sequence:
+    what the transaction did that committed next lies above them, also where its changes have a lower lsn than the watermark
+    (`read.only` closes a window with a commit, PostgresReadOnlyIncrementalSnapshotChangeEventSource of Debezium 3.6).
 #}
 {% macro postgresql_position() -%}
     lpad(coalesce(from_json(source_sequence, 'array<string>')[0], from_json(source_sequence, 'array<string>')[1], source_lsn), 20, '0'),
-        if(op = 'r' and coalesce(snapshot, '') <> 'incremental', repeat('0', 20), lpad(coalesce(source_lsn, from_json(source_sequence, 'array<string>')[1]), 20, '0'))
+        if(op = 'r', repeat('0', 20), lpad(coalesce(source_lsn, from_json(source_sequence, 'array<string>')[1]), 20, '0'))
 {%- endmacro %}
 
 
-{% macro binlog_position() -%}
+{#
+    MariaDB 11.4 and later (`binlog_legacy_event_pos=OFF`, its default) and MySQL with `binlog_transaction_compression` write no positions
+    inside of a transaction: all of its events have one `pos`, and `row` begins anew with each statement. The event's number in its
+    transaction orders them, where the connector sends it. A connector that starts again in a transaction counts anew, so of a table without a
+    key `row` tells an event that was sent again.
+#}
+{% macro binlog_position(feed) -%}
     lpad(regexp_extract(source_file, '([0-9]+)$', 1), 10, '0'),
         lpad(source_pos, 20, '0'),
-        lpad(coalesce(source_row, 0), 10, '0')
+        lpad(coalesce({{ "transaction_order, " if feed.key }}source_row, 0), 10, '0')
 {%- endmacro %}
 
 

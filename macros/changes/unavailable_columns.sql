@@ -48,8 +48,30 @@
     {{ return(
         alluvium.has_unavailable_values(feed)
         and column.name not in feed.key
-        and alluvium.base_type(column.data_type) in (["string", "binary"] if feed.connector == "oracle" else ["string", "binary", "array", "map", "struct", "decimal"])
+        and alluvium.base_type(column.data_type) in (["string", "binary"] if feed.connector == "oracle" else alluvium.types_out_of_line())
     ) }}
+{% endmacro %}
+
+
+{# What PostgreSQL may store out of line. #}
+{% macro types_out_of_line() %}
+    {{ return(["string", "binary", "array", "map", "struct", "decimal"]) }}
+{% endmacro %}
+
+
+{#
+    The names of columns with a placeholder in an update without an image before, of a feed with `replica_identity: full`: it is from before the
+    table was altered to that.
+#}
+{% macro placeholders_of_altered_table(feed) %}
+    {%- set conditions = {} -%}
+    {%- for column in feed.columns if column.name not in feed.key and alluvium.base_type(column.data_type) in alluvium.types_out_of_line() -%}
+        {%- do conditions.update({
+            column.name: "row_image[" ~ alluvium.string_literal(column.name) ~ "] in ("
+            ~ alluvium.placeholders(column.data_type, feed.unavailable_value_placeholder) | join(", ") ~ ")"
+        }) -%}
+    {%- endfor -%}
+    {{ return(alluvium.names_where(conditions)) }}
 {% endmacro %}
 
 

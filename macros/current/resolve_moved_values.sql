@@ -155,23 +155,36 @@ where
 {%- endmacro %}
 
 
-{# No row where the other half of the move is not there yet. #}
+{# No row where the other half of the move is not there yet, and none where several rows were deleted at its position: nothing says which it was. #}
 {% macro moves_sql(feed, moved, oldest, step) -%}
 {%- set length = alluvium.source_position_length(feed) -%}
-select distinct
+{%- set old_key = [] -%}
+{%- for name in feed.key -%}
+    {%- do old_key.append("deleted." ~ alluvium.quoted_identifier(name) ~ " as _cdc_old_key_" ~ loop.index) -%}
+{%- endfor -%}
+select
     {{ alluvium.column_list(feed.key, "moved.") | join(", ") }},
-    {%- for name in feed.key %}
-    deleted.{{ alluvium.quoted_identifier(name) }} as _cdc_old_key_{{ loop.index }},
-    {%- endfor %}
+    {{ old_key | join(",\n    ") }},
     moved._cdc_created_position,
     moved._cdc_moved_columns as _cdc_wanted_columns,
     {{ step }} as _cdc_step
 from {{ moved }} as moved
-inner join {{ alluvium.change_log_of_model() }} as deleted on left(moved._cdc_created_position, {{ length }}) = left(deleted._cdc_position, {{ length }})
-where
-    deleted._cdc_kind = 'change'
-    and deleted._cdc_op = 'd'
-    and deleted._cdc_position >= '{{ oldest[:length] }}'
+inner join (
+    select
+        *,
+        count(*) over (partition by _cdc_deleted_position) as _cdc_deleted_rows
+    from (
+        select distinct
+            {{ alluvium.column_list(feed.key) | join(", ") }},
+            left(_cdc_position, {{ length }}) as _cdc_deleted_position
+        from {{ alluvium.change_log_of_model() }}
+        where
+            _cdc_kind = 'change'
+            and _cdc_op = 'd'
+            and _cdc_position >= '{{ oldest[:length] }}'
+    ) as _cdc_deletes
+) as deleted on left(moved._cdc_created_position, {{ length }}) = deleted._cdc_deleted_position
+where deleted._cdc_deleted_rows = 1
 {%- endmacro %}
 
 

@@ -453,6 +453,8 @@ def test_missing_key_columns(macros: Renderer) -> None:
     [
         ({}, True),
         ({"connector": "mysql"}, True),
+        # Other columns than those of the index are sent as the defaults of their types.
+        ({"replica_identity": "index"}, False),
         ({"shape": "flattened"}, False),
         ({"key": []}, False),
         ({"connector": "mongodb"}, False),
@@ -558,7 +560,8 @@ def test_cdc_position(macros: Renderer, connector: str) -> None:
 def test_source_position(macros: Renderer) -> None:
     assert macros.sql("source_position", feed()) == macros.sql("postgresql_position")
     for connector in ("mysql", "mariadb"):
-        assert macros.sql("source_position", feed(connector=connector)) == macros.sql("binlog_position")
+        binlog = feed(connector=connector)
+        assert macros.sql("source_position", binlog) == macros.sql("binlog_position", binlog)
 
 
 def test_is_snapshot_row(macros: Renderer) -> None:
@@ -568,13 +571,18 @@ def test_is_snapshot_row(macros: Renderer) -> None:
 def test_postgresql_position(macros: Renderer) -> None:
     sql = macros.sql("postgresql_position")
     assert sql.startswith("lpad(coalesce(from_json(source_sequence, 'array<string>')[0], ")
+    assert "if(op = 'r', repeat('0', 20), " in sql, "also of an incremental snapshot"
     assert_expression_parses(sql)
 
 
 def test_binlog_position(macros: Renderer) -> None:
-    sql = macros.sql("binlog_position")
-    assert sql.startswith("lpad(regexp_extract(source_file, '([0-9]+)$', 1), 10, '0'), lpad(source_pos, 20, '0'), ")
+    sql = macros.sql("binlog_position", feed(connector="mysql"))
+    place = "lpad(regexp_extract(source_file, '([0-9]+)$', 1), 10, '0'), lpad(source_pos, 20, '0'), "
+    assert sql == f"{place}lpad(coalesce(transaction_order, source_row, 0), 10, '0')"
     assert_expression_parses(sql)
+    # A connector that starts again in a transaction counts anew: the same event would be another one.
+    without_key = feed(connector="mysql", key=[])
+    assert macros.sql("binlog_position", without_key) == f"{place}lpad(coalesce(source_row, 0), 10, '0')"
 
 
 def test_has_source_position(macros: Renderer) -> None:

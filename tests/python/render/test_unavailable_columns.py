@@ -91,3 +91,17 @@ def test_typed_values(macros: Renderer) -> None:
     sql = macros.sql("typed_values", LONG)
     assert [part in sql for part in ("sent as (", "texts as (", "typed as (")] == [True] * 3
     assert_parses(f"with {macros.render('typed_values', LONG)} select 1")
+
+
+def test_placeholders_of_altered_table(macros: Renderer) -> None:
+    """`replica_identity: full` was declared after the table was altered: an update from before has no image before."""
+    columns = [column("id", "int"), column("body"), column("number", "int")]
+    full = feed(columns=columns, replica_identity="full")
+    sql = macros.sql("placeholders_of_altered_table", full)
+    assert "row_image['body'] in ('__debezium_unavailable_value', " in sql
+    assert "'number'" not in sql
+    assert macros.render("types_out_of_line")
+    reason = macros.sql("reject_reason", full)
+    assert f"op = 'u' and image_before is null and size({sql}) > 0 then concat('missing_before: '" in reason
+    for other in ({"replica_identity": "default"}, {"shape": "flattened"}, {"connector": "mysql"}):
+        assert "missing_before" not in macros.sql("reject_reason", feed(columns=columns, **other))
