@@ -7,6 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .living_rows import first_whole
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
@@ -95,9 +97,9 @@ def _may_be_of_one_copy(first: _Event, second: _Event) -> bool:
 
 def _position_of(source: Mapping[str, Any]) -> tuple[str, ...] | None:
     """What tells a change from all others, behind its name; None where the record does not say it."""
-    for names in _POSITIONS:
-        if all(source.get(name) is not None for name in names):
-            return tuple(str(source[name]) for name in names)
+    position = first_whole(source, _POSITIONS)
+    if position is not None:
+        return position
     lsn = source.get("lsn") if source.get("lsn") is not None else _lsn_of_sequence(source.get("sequence"))
     return None if lsn is None else ("lsn", str(lsn))
 

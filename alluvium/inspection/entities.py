@@ -188,6 +188,7 @@ def describe_entity(
         has_message_keys=any(isinstance(message_key, dict) for message_key in reading.message_keys),
         times=_times(columns, reading),
     )
+    decimals = _decimals(columns, reading)
     numbers = () if table or _says_meaning(reading) else tuple(_numbers(columns, key, reading))
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
     return Entity(
@@ -212,7 +213,7 @@ def describe_entity(
         names_connect_types=_names_connect_types(reading),
         columns=columns,
         numbers=numbers,
-        questions=tuple(_questions(found, key, order, columns, numbers, reading)) if shape else (),
+        questions=tuple(_questions(found, key, order, decimals, columns, numbers, reading)) if shape else (),
         ops=dict(reading.ops),
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
@@ -232,7 +233,7 @@ def describe_entity(
         changes=sum(reading.kinds.values()),
         lines=reading.lines,
         errors=tuple(reading.errors),
-        decimals=_decimals(columns, reading),
+        decimals=decimals,
     )
 
 
@@ -418,13 +419,19 @@ def question_of_added_column(column: str) -> str:
 
 
 def _questions(
-    found: Found, key: Key, order: Order, columns: Sequence[Column], numbers: Sequence[str], reading: Reading
+    found: Found,
+    key: Key,
+    order: Order,
+    decimals: Decimals,
+    columns: Sequence[Column],
+    numbers: Sequence[str],
+    reading: Reading,
 ) -> Iterator[str]:
     asked = [
         question_of_folders(found.folder, found.alike),
         key.question,
         order.question,
-        _decimals(columns, reading).question,
+        decimals.question,
         *(column.type.question for column in columns),
     ]
     yield from (question for question in asked if question)

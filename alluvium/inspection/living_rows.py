@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 # What all rows of one snapshot have in common, by connector; the rows' own times differ in some of them.
 _SNAPSHOT_POSITIONS = (("lsn",), ("file", "pos"), ("commit_lsn",), ("scn",))
@@ -56,7 +56,12 @@ def snapshot_position(source: Mapping[str, Any]) -> tuple[str, ...] | None:
     Returns:
         None where the connector has no such position.
     """
-    for names in _SNAPSHOT_POSITIONS:
+    return first_whole(source, _SNAPSHOT_POSITIONS)
+
+
+def first_whole(source: Mapping[str, Any], sets: Iterable[Sequence[str]]) -> tuple[str, ...] | None:
+    """The values of the first of some sets of fields that a source has all of, as texts; None where it has none."""
+    for names in sets:
         if all(source.get(name) is not None for name in names):
             return tuple(str(source[name]) for name in names)
     return None

@@ -221,10 +221,10 @@ class Reading:
             self.schemas[id(record.schema)] = record.schema
             before_it = self.schema_times.get(id(record.schema), 0.0)
             self.schema_times[id(record.schema)] = max(before_it, moment.timestamp()) if moment else before_it
-        is_delete = op == "d" and record.kind == "flattened"
-        if record.after is not None and not is_delete:
-            self._add_image(record.after)
-            self._add_order(tuple(record.after), moment.timestamp() if moment else 0.0)
+        _, after = _images_of(op, record)
+        if after is not None:
+            self._add_image(after)
+            self._add_order(tuple(after), moment.timestamp() if moment else 0.0)
         if not is_copy:
             self._add_change("r" if record.kind == "row" else op, record, partition)
 
@@ -235,8 +235,7 @@ class Reading:
         if op == "t":
             self.changes.append(RowChange("t", None, None))
             return
-        is_delete = op == "d" and record.kind == "flattened"
-        before, after = (record.after, None) if is_delete else (record.before, record.after)
+        before, after = _images_of(op, record)
         self.changes.append(RowChange(op, before, after, transaction_of(op, record.source or {})))
 
     def _add_order(self, names: tuple[str, ...], time: float) -> None:
@@ -275,6 +274,11 @@ class Reading:
         self.first_change = min(self.first_change or moment, moment)
         self.last_change = max(self.last_change or moment, moment)
         return moment
+
+
+def _images_of(op: str, record: Record) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+    """The images before and after: a flattened delete has the one before in the place of the other."""
+    return (record.after, None) if op == "d" and record.kind == "flattened" else (record.before, record.after)
 
 
 def read_objects(storage: Storage, found: Found, sampling: Sampling, done: Callable[[int], None]) -> Reading:

@@ -4,15 +4,14 @@
 #}
 {% macro source_position(feed) %}
     {%- set by_connector = {
-        "postgresql": alluvium.postgresql_position,
-        "sqlserver": alluvium.sqlserver_position,
-        "oracle": alluvium.oracle_position,
-        "mongodb": alluvium.mongodb_position,
+        "postgresql": alluvium.postgresql_position(),
+        "mysql": alluvium.binlog_position(feed),
+        "mariadb": alluvium.binlog_position(feed),
+        "sqlserver": alluvium.sqlserver_position(),
+        "oracle": alluvium.oracle_position(),
+        "mongodb": alluvium.mongodb_position(),
     } -%}
-    {%- if alluvium.has_declared_order(feed) -%}
-        {{ return(alluvium.declared_position(feed)) }}
-    {%- endif -%}
-    {{ return(by_connector[feed.connector]() if feed.connector in by_connector else alluvium.binlog_position(feed)) }}
+    {{ return(alluvium.declared_position(feed) if alluvium.has_declared_order(feed) else by_connector[feed.connector]) }}
 {% endmacro %}
 
 

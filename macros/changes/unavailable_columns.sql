@@ -66,10 +66,7 @@
 {% macro placeholders_of_altered_table(feed) %}
     {%- set conditions = {} -%}
     {%- for column in feed.columns if column.name not in feed.key and alluvium.base_type(column.data_type) in alluvium.types_out_of_line() -%}
-        {%- do conditions.update({
-            column.name: "row_image[" ~ alluvium.string_literal(column.name) ~ "] in ("
-            ~ alluvium.placeholders(column.data_type, feed.unavailable_value_placeholder) | join(", ") ~ ")"
-        }) -%}
+        {%- do conditions.update({column.name: alluvium.is_placeholder(column, feed)}) -%}
     {%- endfor -%}
     {{ return(alluvium.names_where(conditions)) }}
 {% endmacro %}
@@ -83,12 +80,20 @@
 {%- if feed.shape == "row" -%}
     row_image[{{ alluvium.string_literal(column.name) }}] is null{{ " and map_contains_key(row_image, " ~ alluvium.string_literal(column.name) ~ ")" if "default" in column.cdc }}
 {%- else -%}
-    row_image[{{ alluvium.string_literal(column.name) }}] in ({{ alluvium.placeholders(column.data_type, feed.unavailable_value_placeholder) | join(", ") }})
+    {{ alluvium.is_placeholder(column, feed) }}
     {%- if feed.shape == "envelope" and feed.connector == "postgresql" %}
                 and image_before[{{ alluvium.string_literal(column.name) }}] is null
     {%- endif -%}
 {%- endif -%}
 {%- endmacro %}
+
+
+{% macro is_placeholder(column, feed) %}
+    {{ return(
+        "row_image[" ~ alluvium.string_literal(column.name) ~ "] in ("
+        ~ alluvium.placeholders(column.data_type, feed.unavailable_value_placeholder) | join(", ") ~ ")"
+    ) }}
+{% endmacro %}
 
 
 {#

@@ -35,6 +35,13 @@ def test_unavailable_columns(macros: Renderer) -> None:
     assert macros.sql("unavailable_columns", feed(connector="mysql")) == "cast(null as array<string>)"
 
 
+def test_is_placeholder(macros: Renderer) -> None:
+    sql = macros.sql("is_placeholder", column("it's"), feed())
+    assert sql.startswith(r"row_image['it\'s'] in ('__debezium_unavailable_value', ")
+    assert macros.sql("is_unavailable", column("it's"), feed()).startswith(sql)
+    assert_expression_parses(sql)
+
+
 def test_is_unavailable(macros: Renderer) -> None:
     envelope = macros.sql("is_unavailable", column("it's"), feed())
     assert envelope.startswith(r"row_image['it\'s'] in ('__debezium_unavailable_value', ")
