@@ -39,7 +39,7 @@
     one place in a declared order may bring what the others lack.
 #}
 {% macro identity_of_event(feed) %}
-    {%- set position = alluvium.position_of_event(feed) -%}
+    {%- set position = alluvium.position_of_event(feed) if alluvium.has_declared_order(feed) else alluvium.event_position(feed) -%}
     {{ return("struct(" ~ position ~ ", " ~ alluvium.image_of_event(feed) ~ ")" if feed.ignored_null_columns else position) }}
 {% endmacro %}
 

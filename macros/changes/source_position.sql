@@ -57,12 +57,13 @@
 
 {#
     An initial snapshot's rows share one lsn and have `[null, lsn]`; the stream's first transactions have that lsn
-    or a later one as the end of the transaction before. Rows of an incremental snapshot have no lsn, only the
-    watermark's sequence.
+    or a later one as the end of the transaction before. Rows of an incremental snapshot have the watermark's sequence:
+    what the transaction did that committed next lies above them, also where its changes have a lower lsn than the watermark
+    (`read.only` closes a window with a commit, PostgresReadOnlyIncrementalSnapshotChangeEventSource of Debezium 3.6).
 #}
 {% macro postgresql_position() -%}
     lpad(coalesce(from_json(source_sequence, 'array<string>')[0], from_json(source_sequence, 'array<string>')[1], source_lsn), 20, '0'),
-        if(op = 'r' and coalesce(snapshot, '') <> 'incremental', repeat('0', 20), lpad(coalesce(source_lsn, from_json(source_sequence, 'array<string>')[1]), 20, '0'))
+        if(op = 'r', repeat('0', 20), lpad(coalesce(source_lsn, from_json(source_sequence, 'array<string>')[1]), 20, '0'))
 {%- endmacro %}
 
 

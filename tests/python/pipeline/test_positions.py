@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from .events import Event, flattened, lines, of_connector
+from .events import Event, flattened, lines, mysql, of_connector
 from .project import Feed, Project, Row
 
 pytestmark = pytest.mark.slow
@@ -93,6 +94,17 @@ DELIVERED: dict[str, bytes] = {
     "nowhere.json": lines(flattened("u", None, noted("nowhere"))),
 }
 
+# One transaction of MariaDB 11.4: one position, and `row` begins anew with each statement.
+SHARED = [mysql("c", "binlog.000001", 900, {"id": number, "note": "created"}, binlog_row=number) for number in (0, 1)]
+SHARED.append(mysql("u", "binlog.000001", 900, {"id": 1, "note": "updated"}, binlog_row=0))
+# A move, and rows of one statement, of which one is delivered twice.
+OWN = [
+    mysql("d", "binlog.000001", 900, {"id": 3, "note": "moved"}),
+    mysql("c", "binlog.000001", 900, {"id": 4, "note": "moved"}),
+]
+OWN += [mysql("u", "binlog.000001", 950, {"id": number, "note": "updated"}, binlog_row=number) for number in (0, 1, 1)]
+OF_BINLOG = {"binlog_shared": (SHARED, 1), "binlog_own": (OWN, 0)}
+
 # PostgreSQL's and MySQL's orders are in the other modules.
 FEEDS = [
     Feed(
@@ -118,6 +130,10 @@ FEEDS = [
         cdc={"shape": "flattened", "order_by": "offset"},
         models=("log",),
     ),
+]
+FEEDS += [
+    Feed(name, COLUMNS, [{"t+0+0.json": lines(*events)}], cdc={"connector": "mariadb"}, models=("log",))
+    for name, (events, _) in OF_BINLOG.items()
 ]
 
 
@@ -158,3 +174,12 @@ def test_offset_orders_where_it_is_declared(project: Project) -> None:
     assert [row["note"] for row in found] == ["099", "100", "101", "101", "102", "102", "103"]
     (rejected,) = [row for row in project.log("by_offset") if row["_cdc_kind"] == "rejected"]
     assert rejected["_cdc_reject_reason"] == "missing_position"
+
+
+@pytest.mark.parametrize("feed", OF_BINLOG)
+def test_position_of_several_changes_is_warned_of(project: Project, feed: str) -> None:
+    printed = "".join(run.printed for run in project.outcomes)
+    shared = OF_BINLOG[feed][1]
+    assert set(re.findall(rf"{feed}: (\d+) binlog positions of the new files", printed)) == (
+        {str(shared)} if shared else set()
+    )

@@ -38,7 +38,8 @@ class Command:
             the row), reject (a line that is no event of the table; `values` has its reason).
         row: the row's `id`.
         to: where a move goes; the other ids of a rotation; the `size` that the replacing row gets while both are there,
-            or, where it is not positive, the opposite of what the replaced row gets.
+            or, where it is not positive, the opposite of what the replaced row gets; of a reread a number, if it is
+            `read.only`.
         values: columns that the statement sets.
         arrivals: for each event of the statement the rounds in which it is delivered, in turn.
     """
@@ -281,7 +282,9 @@ class Player:
                 step, statement = change.step, change.statement
                 number_in_statement += 1
             if change.op == "r":
-                event = self._incremental_row(epoch, index, change)
+                # With `read.only` a window closes at a commit, the one that the next transaction's changes name.
+                is_read_only = bool(transaction.commands[change.statement].to)
+                event = self._incremental_row(epoch, BLOCK * index + (COMMIT if is_read_only else READ), index, change)
             else:
                 event = self._event(epoch, index, change, commit, position, number_in_statement)
             self.records.append(Record(self.history.number, event, change.arrivals))
@@ -373,8 +376,8 @@ class Player:
             event["before"] = self._image(before)
         return event
 
-    def _incremental_row(self, epoch: int, index: int, change: _Change) -> Event:
-        watermark = str(self.clock.tick(epoch, BLOCK * index + READ))
+    def _incremental_row(self, epoch: int, tick: int, index: int, change: _Change) -> Event:
+        watermark = str(self.clock.tick(epoch, tick))
         micros = self.clock.micros(epoch, index)
         event = postgresql("r", None, self._image(change.after or {}), snapshot="incremental", txId=None)
         event["source"] |= {
@@ -439,7 +442,8 @@ def is_long(value: Any) -> bool:
 
 
 def _touched(transaction: Transaction) -> set[int]:
-    return {id_ for command in transaction.commands for id_ in (command.row, *command.to)}
+    """Rows that it writes."""
+    return {id_ for command in transaction.commands if command.kind != "reread" for id_ in (command.row, *command.to)}
 
 
 def snapshot_row(table: Table, epoch: int, image: Event, marker: str) -> Event:

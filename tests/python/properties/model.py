@@ -194,9 +194,9 @@ def _position(table: Table, event: Event) -> Position:
     if table.connector == "mysql":
         return (int(source["file"].split(".")[1]), source["pos"], source["row"], int(event["op"] != "r"))
     before, own = json.loads(source["sequence"])
-    if event["op"] == "r" and source["snapshot"] != "incremental":
-        return (int(own), 0, 0)
-    return (int(before), int(own), int(event["op"] != "r"))
+    if event["op"] == "r":
+        return (int(before or own), 0, 0)
+    return (int(before), int(own), 1)
 
 
 def _fold(keys: dict[RowKey, _Key], change: Change, left: Values | None = None) -> Values | None:

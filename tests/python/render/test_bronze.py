@@ -473,3 +473,31 @@ def test_tombstones_without_deletes_are_warned_of(
     if warned:
         assert "2 tombstones and no delete" in macros.warnings[0]
         assert_parses(macros.sql("tombstones_and_deletes_sql", LOG, 5))
+
+
+@pytest.mark.parametrize(
+    ("cdc", "found", "warned"),
+    [
+        ({"connector": "mariadb"}, 2, True),
+        ({"connector": "mysql"}, 1, True),
+        ({"connector": "mysql"}, 0, False),
+        ({"connector": "mysql", "order_by": "offset"}, None, False),
+        ({"connector": "postgresql"}, None, False),
+    ],
+)
+def test_positions_of_several_changes_are_warned_of(cdc: dict[str, str], found: int | None, warned: bool) -> None:
+    macros = shop(cdc=cdc)
+    macros.answers = {} if found is None else {"as shared_positions": [{"shared_positions": found}]}
+    macros.does("announce_shared_positions", LOG, {"batch": 5})
+    assert bool(macros.warnings) is warned
+    if warned:
+        assert f"{found} binlog positions" in macros.warnings[0]
+
+
+def test_shared_positions_sql(macros: Renderer) -> None:
+    of_envelope = macros.sql("shared_positions_sql", LOG, feed(connector="mysql"), 5)
+    assert "group by left(_cdc_position, 42) having" in of_envelope
+    assert_parses(of_envelope)
+    of_flattened = macros.sql("shared_positions_sql", LOG, feed(connector="mysql", shape="flattened"), 5)
+    assert "group by left(_cdc_position, 42), `id` having" in of_flattened
+    assert_parses(of_flattened)

@@ -571,6 +571,7 @@ def test_is_snapshot_row(macros: Renderer) -> None:
 def test_postgresql_position(macros: Renderer) -> None:
     sql = macros.sql("postgresql_position")
     assert sql.startswith("lpad(coalesce(from_json(source_sequence, 'array<string>')[0], ")
+    assert "if(op = 'r', repeat('0', 20), " in sql, "also of an incremental snapshot"
     assert_expression_parses(sql)
 
 
