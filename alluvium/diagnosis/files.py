@@ -153,6 +153,17 @@ def _order(entity: Entity, where: str) -> Iterator[Finding]:
         )
 
 
+def _positions(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.shared_positions:
+        yield Finding(
+            "positions-shared",
+            where,
+            f"{counted(entity.shared_positions, 'position')} of the binlog with more than one change",
+            "Set `binlog_legacy_event_pos=ON` (MariaDB) or `binlog_transaction_compression=OFF` (MySQL), or "
+            "`provide.transaction.metadata=true` at the connector.",
+        )
+
+
 def _folders(entity: Entity, where: str) -> Iterator[Finding]:
     if entity.moved_keys:
         columns = ", ".join(entity.partitioned_by)
@@ -254,6 +265,7 @@ _RULES = (
     _truncates,
     _placeholders,
     _order,
+    _positions,
     _nulls,
     _times,
     _decimals,

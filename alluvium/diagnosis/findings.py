@@ -10,6 +10,7 @@ CODES = {
     "changes-not-sent": "Inserts or updates are not in the files",
     "values-not-sent": "Updates leave out long values",
     "order-by-clock": "Only a clock orders the changes",
+    "positions-shared": "Several changes have one position",
     "nulls-as-defaults": "NULL arrives as the column's default",
     "tombstones-stop-sink": "A tombstone stops the sink",
     "decimals-as-double": "Decimals pass through a double",

@@ -101,6 +101,7 @@ class Entity:
         added_fields: what ExtractNewRecordState has added to flattened rows, without its prefix (``deleted``, ``lsn``).
         placeholders: by column, the number of values that PostgreSQL has not sent because an update did not touch them.
         moved_keys: keys whose rows lie in more than one Hive-style folder.
+        shared_positions: number of positions in a binlog that several changes have.
         schema_versions: number of different row schemas in the files.
         offsets: by Kafka partition.
         first_change: the earliest time of a change in the source, or None.
@@ -143,6 +144,7 @@ class Entity:
     added_fields: tuple[str, ...]
     placeholders: Mapping[str, int]
     moved_keys: int
+    shared_positions: int
     schema_versions: int
     offsets: Mapping[int, Offsets]
     first_change: datetime | None
@@ -219,6 +221,7 @@ def describe_entity(
         added_fields=tuple(sorted(reading.added_fields)),
         placeholders=dict(reading.placeholders),
         moved_keys=_moved_keys(reading, key) if found.objects[0][1].partitioned_by else 0,
+        shared_positions=len(reading.deliveries.shared_positions),
         schema_versions=len({repr(schema) for schema in reading.schemas.values()}),
         offsets={
             partition: _offsets(spans, is_read_whole=reading.objects == len(found.objects) and not reading.objects_cut)

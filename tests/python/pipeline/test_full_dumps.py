@@ -118,7 +118,17 @@ OF_DELETES = [
     # Mended by a file without a row.
     {NEW + "b.json": b"\n"},
 ]
+# A dump whose first version had a row too much; the one of 2, and the file that 3 moved to, lack nothing.
+CUT = [
+    {MIDDLE + "a.json": lines(row(1, 1), row(2, 2), row(3, 3), row(4, 4)), NEW + "a.json": lines(row(2, 2))},
+    {
+        MIDDLE + "a.json": lines(row(1, 1), row(2, 2)),
+        MIDDLE + "b.json": lines(row(3, 3)),
+        NEW + "a.json": lines(row(2, 20)),
+    },
+]
 FEEDS += [
+    Feed("dumps_cut", COLUMNS, CUT, cdc=CDC, models=("log",)),
     Feed(
         "dumps_mended",
         COLUMNS,
@@ -234,3 +244,9 @@ def test_dump_that_has_deletes_alone_deletes_what_it_lacks(project: Project) -> 
         assert opened(project, "dumps_of_deletes", number) == expected, number
     gone = {found["id"]: second(found["_deleted_at"]) for found in project.state("dumps_of_deletes")}
     assert gone == {1: 60 - DELAY, 2: 60 - DELAY, 3: 60 - DELAY, 5: None, 6: 120 - DELAY}
+
+
+def test_rows_that_a_dump_has_lost_are_warned_of(project: Project) -> None:
+    printed = "".join(outcome.printed for outcome in project.outcomes)
+    warned = re.findall(r"stg_pipe__(\w+): full dumps that were landed anew lack (\d+) rows", printed)
+    assert set(warned) == {("dumps_cut", "1")}

@@ -445,6 +445,14 @@ def test_compact_entries(macros: Renderer) -> None:
     assert optimize == f"optimize {LEDGER} where change_log = 'silver.stg_shop__orders'"
 
 
+def test_announce_batch() -> None:
+    macros = shop(cdc={"connector": "mysql"})
+    macros.answers = {"as shared_positions": [{"shared_positions": 1}]}
+    counted = {"batch": 5, "rejected_count": 3, "line_count": 9, "control_count": 1, "absent_count": 0}
+    macros.does("announce_batch", LOG, counted)
+    assert ["rejected" in warning for warning in macros.warnings] == [True, False]
+
+
 def test_announce_rejected_lines(macros: Renderer) -> None:
     assert_parses(macros.sql("recorded_batches_sql", LOG, 4))
     macros.does("announce_rejected_lines", LOG, {"batch": 5, "rejected_count": 3, "line_count": 9})

@@ -551,3 +551,34 @@ def test_refuse_broken_dump(file_path: str | None, resets: list[Any], is_refused
         assert "`dbt build --full-refresh --select slv_shop__orders_state+`" in str(said.value)
     else:
         asked.render("refuse_broken_dump", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("cdc", "files", "lost", "warned"),
+    [
+        ({"full_dumps": DUMPS}, ["/full/2024-05-01/a.json"], 3, True),
+        ({"full_dumps": DUMPS}, ["/full/2024-05-01/a.json"], 0, False),
+        ({"full_dumps": DUMPS}, [], None, False),
+        ({}, None, None, False),
+    ],
+)
+def test_announce_rows_lost_by_dumps(
+    cdc: dict[str, Any], files: list[str] | None, lost: int | None, warned: bool
+) -> None:
+    macros = declared(sequence_by="changed_at", **cdc)
+    log = relation("stg_shop__orders")
+    macros.answers = {} if files is None else {"min(batch) < 5": [{"file_path": file} for file in files]}
+    macros.answers |= {} if lost is None else {"as lost_rows": [{"lost_rows": lost}]}
+    macros.does("announce_rows_lost_by_dumps", log, {"batch": 5})
+    assert bool(macros.warnings) is warned
+    if warned:
+        assert "lack 3 rows" in macros.warnings[0]
+        assert "`dbt build --full-refresh --select stg_shop__orders+`" in macros.warnings[0]
+
+
+def test_rows_lost_by_dumps_sql(macros: Renderer) -> None:
+    log = relation("stg_shop__orders")
+    assert_parses(macros.sql("files_landed_anew_sql", log, 5))
+    sql = macros.sql("rows_lost_by_dumps_sql", log, rows(sequence_by=["changed_at"], full_dumps=DUMPS), 5, ["it's"])
+    assert_parses(sql)
+    assert r"array_contains(array('it\'s'), _cdc_file_path)" in sql
