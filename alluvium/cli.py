@@ -64,6 +64,15 @@ app = typer.Typer(
 )
 
 
+WIDTH_OF_A_PIPE = 10_000
+
+
+def _console() -> Console:
+    """For reports: a terminal's lines break at its edge; nobody has to join those of a pipe again."""
+    console = Console()
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=WIDTH_OF_A_PIPE)
+
+
 Location = Annotated[str, typer.Argument(metavar="PATH", help="A local folder or file, or s3://bucket/prefix.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Objects = Annotated[int, typer.Option(min=1, help="Read at most this many objects of a topic.")]
@@ -93,7 +102,7 @@ def inspect(
     if as_json:
         _print_json(inspection_as_json(found))
     else:
-        print_inspection(Console(), found)
+        print_inspection(_console(), found)
 
 
 @app.command(
@@ -125,7 +134,7 @@ def doctor(
     if as_json:
         _print_json([asdict(finding) for finding in found])
     else:
-        print_findings(Console(), found)
+        print_findings(_console(), found)
     if any(finding.is_loss for finding in found):
         raise typer.Exit(LOSS_FOUND)
 
@@ -172,7 +181,7 @@ def scaffold(
     # Before the report: what is said to be written is, also where nobody reads on.
     if not dry_run:
         planned.write(project_dir)
-    print_scaffold(Console(), planned, is_dry=dry_run)
+    print_scaffold(_console(), planned, is_dry=dry_run)
 
 
 @app.command(

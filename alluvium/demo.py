@@ -147,7 +147,7 @@ def run_dbt(console: Console, *arguments: str) -> Build:
     def on_event(event: Any) -> None:
         if event.info.name == "LogMessage" or event.info.name == "JinjaLogInfo":
             message = str(event.info.msg)
-            build.found_files |= bool(re.search(r": \d+ new files", message))
+            build.found_files |= bool(re.search(r": \d+ new files?,", message))
             if ": " in message:
                 console.print(f"  {message}", style="dim", highlight=False)
         elif event.info.name == "LogTestResult":

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from configparser import ConfigParser
-from configparser import Error as PropertiesError
+from configparser import ConfigParser, ParsingError
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -88,13 +87,25 @@ def read_configurations(path: Path) -> list[Configuration]:
     try:
         text = path.read_text(encoding="utf-8-sig").strip()
         document: Any = json.loads(text) if text.startswith(("{", "[")) else _properties(text)
-    except (OSError, ValueError, PropertiesError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigurationError(f"{path}: cannot be read ({reason}); give {_FORMS}.") from error
+    except (OSError, ValueError, ParsingError) as error:
+        raise ConfigurationError(f"{path}: cannot be read ({_reason(error)}); give {_FORMS}.") from error
     found = [_configuration(entry, name) for entry, name in _connectors(document, path.stem)]
     if not found or None in found:
         raise ConfigurationError(f"{path}: has no `connector.class`; give {_FORMS}.")
     return [configuration for configuration in found if configuration]
+
+
+def _reason(error: OSError | ValueError | ParsingError) -> str:
+    """Why a file cannot be read, in words that show nothing of it: it may hold passwords."""
+    if isinstance(error, ParsingError):
+        # The first line is the section's heading, which the file does not have.
+        numbers = [str(number - 1) for number, _ in error.errors]
+        lines = (
+            f"lines {', '.join([*numbers[:3], *['...'][: len(numbers) - 3]])}" if numbers[1:] else f"line {numbers[0]}"
+        )
+        return f"no `name=value` in {lines}"
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    return " ".join(str(said).split())
 
 
 def _properties(text: str) -> dict[str, str]:

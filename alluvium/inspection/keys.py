@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .living_rows import RowChange
 
 MAX_KEY_COLUMNS = 4
+_HAS_IT_A_KEY = "has the table a key? Say `key: [column, ...]`, or `key: []` if it has none."
 """Longest key that is looked for in the data; a longer one has to be seen in message keys or schema changes."""
 MIN_TESTS = 10
 """Rows that could have contradicted a column before it is believed, where it is not called after its table."""
@@ -156,7 +157,9 @@ def _unique(entity: str, changes: Sequence[RowChange], candidates: Sequence[str]
             columns = tuple(name for name in candidates if name in names)
             if is_key(changes, columns):
                 return Key(columns, why, f"{_is_the_key(columns)}?")
-    return Key((), f"no {MAX_KEY_COLUMNS} columns are unique in {len(rows)} images", "has the table a key?")
+    return Key(
+        (), f"no set of up to {MAX_KEY_COLUMNS} columns is unique in {counted(len(rows), 'image')}", _HAS_IT_A_KEY
+    )
 
 
 def _named_key(

@@ -37,7 +37,8 @@ def may_be_times(name: str, values: Values) -> bool:
 def question_of_numbers(columns: Sequence[str]) -> str:
     """What to ask of columns that may be days or times."""
     names = ", ".join(columns)
-    return f"{_BEFORE_THE_NAMES}{names}{_BEHIND_THE_NAMES} Nothing in the records says what a number means."
+    answer = "Nothing in the records says what a number means. Say `data_type` and `semantic_type` of those that do."
+    return f"{_BEFORE_THE_NAMES}{names}{_BEHIND_THE_NAMES} {answer}"
 
 
 def columns_of_question(question: str) -> list[str]:

@@ -44,6 +44,11 @@ class Scaffold:
     feeds: tuple[Feed, ...]
     notices: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def sources(self) -> str:
+        """Path of the file that declares the feeds."""
+        return self.changes[0].path
+
     def write(self, project: Path) -> None:
         """Write every file that is new, added to or replaced.
 

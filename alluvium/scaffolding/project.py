@@ -75,7 +75,10 @@ def open_project(directory: Path) -> Project:
     """
     file = directory / "dbt_project.yml"
     if not file.is_file():
-        raise AlluviumError(f"{directory} is no dbt project: it has no dbt_project.yml; say --project-dir.")
+        raise AlluviumError(
+            f"{directory} is no dbt project: it has no dbt_project.yml; say --project-dir, "
+            "or make one with `alluvium new DIR`."
+        )
     document = read_yaml(file)
     name = document.get("name") if isinstance(document, dict) else None
     if not isinstance(name, str) or not name:

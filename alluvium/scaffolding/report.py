@@ -35,6 +35,9 @@ def print_scaffold(console: Console, scaffold: Scaffold, *, is_dry: bool) -> Non
             console.print(Text(f"? {feed.entity.name}: {question}", style="yellow"))
     for subject, notice in scaffold.notices:
         console.print(Text(f"! {subject}: {notice}", style="yellow"))
+    questions = sum(len(feed.questions) for feed in scaffold.feeds)
+    if questions:
+        console.print(f"{counted(questions, 'question')}: answer where the comments stand in {scaffold.sources}.")
     written = sum(change.kind in WRITTEN for change in scaffold.changes)
     kept = sum(change.kind == "kept" for change in scaffold.changes)
     console.print(

@@ -13,13 +13,18 @@
 {% macro default__stage_external_sources(select) %}
     {%- set sources = alluvium.external_sources(select) -%}
     {%- set staged = alluvium.staged_declarations(sources | map(attribute="schema") | unique | list) -%}
+    {%- set changed = [] -%}
     {%- for node in sources -%}
         {%- set declaration = alluvium.external_declaration(node) -%}
         {%- if staged.get((node.schema ~ "." ~ node.identifier) | lower) != declaration -%}
             {%- do alluvium.create_external_relations(node, declaration) -%}
             {%- do log(loop.index ~ " of " ~ (sources | length) ~ " STAGED external source " ~ node.source_name ~ "." ~ node.name, info=true) -%}
+            {%- do changed.append(node) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- if flags.WHICH == "run-operation" and not changed -%}
+        {%- do log(sources | length ~ " external sources, all of them staged as they are declared", info=true) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -241,7 +241,7 @@ not exists (
 {% macro announce_new_files(feed, runs) %}
     {%- set files = runs | sum(attribute="file_count") -%}
     {%- set again = runs | sum(attribute="outdated_count") -%}
-    {%- set said = files ~ " new files, " ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files" -%}
+    {%- set said = files ~ (" new file, " if files == 1 else " new files, ") ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files" -%}
     {%- do log(feed.name ~ ": " ~ said ~ (", " ~ again ~ " of them read again: columns are declared otherwise since, or a replay was asked for" if again else ""), info=true) -%}
     {%- do alluvium.remember("new_files", this, files) -%}
     {%- do alluvium.remember("files_read_again", this, again) -%}

@@ -203,10 +203,10 @@ from (
         and _cdc_position >= '{{ above }}'
         and _cdc_batch <= {{ batches.until }}
     group by {{ alluvium.reset_position(feed) }}, _cdc_batch
-    {%- for other in snapshotted_with %}
+    {%- if snapshotted_with %}
     union all
-    {{ alluvium.resets_of_other_log_sql(other, change_log, feed, batches, above) | indent(4) }}
-    {%- endfor %}
+    {{ alluvium.resets_of_other_logs_sql(snapshotted_with, change_log, feed, batches, above) | indent(4) }}
+    {%- endif %}
 ) as _cdc_resets
 where not exists (
     select 1
@@ -236,15 +236,16 @@ order by position
 
 
 {#
-    The end of a snapshot of all tables, from another table's log. It has the batch in which this table's own rows of that snapshot came;
+    The end of a snapshot of all tables, from other tables' logs. It has the batch in which this table's own rows of that snapshot came;
     of a table that the snapshot found empty nothing came, and any line that nobody can read may have been one.
 #}
-{% macro resets_of_other_log_sql(other, change_log, feed, batches, above) -%}
+{% macro resets_of_other_logs_sql(others, change_log, feed, batches, above) -%}
 select
     other.position,
     other.source_ts,
     coalesce(own.batch, {{ batches.until }}) as batch
 from (
+    {%- for other in others %}
     select
         {{ alluvium.snapshot_start(feed) }} as position,
         _cdc_source_ts as source_ts
@@ -252,6 +253,8 @@ from (
     where
         {{ alluvium.ends_snapshot(["last"]) }}
         and _cdc_position >= '{{ above }}'
+    {{- "\n    union all" if not loop.last }}
+    {%- endfor %}
 ) as other
 left join (
     select

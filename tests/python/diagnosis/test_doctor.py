@@ -370,6 +370,18 @@ def test_file_that_is_no_configuration(root: Path, text: str) -> None:
         diagnose(inspect(str(root)), [path])
 
 
+def test_error_of_a_configuration_shows_nothing_of_it(root: Path, tmp_path: Path) -> None:
+    landed(root, ENVELOPE)
+    path = tmp_path / "source.properties"
+    path.write_text("connector.class=x\ndatabase.password s3cret\nand more\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError) as said:
+        read_configurations(path)
+    assert "no `name=value` in lines 2, 3" in str(said.value)
+    assert "s3cret" not in str(said.value)
+    with pytest.raises(ConfigurationError, match=r"cannot be read \(No such file or directory\); give"):
+        read_configurations(tmp_path / "missing.json")
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

@@ -150,14 +150,14 @@ def test_reset_queries(macros: Renderer, connector: str, snapshots: str) -> None
     assert "_cdc_batch <= 6" in listed
     assert "rejected._cdc_position is null and rejected._cdc_batch <= _cdc_resets.batch" in listed
     assert "rejected._cdc_written_at < _cdc_resets.source_ts - interval 1 hour" in listed
-    other = macros.sql("resets_of_other_log_sql", OTHER, LOG, options, BATCHES, "10")
+    other = macros.sql("resets_of_other_logs_sql", [OTHER], LOG, options, BATCHES, "10")
     assert other in listed
     assert "coalesce(own.batch, 6) as batch" in other
     standing = macros.sql("standing_rejections_sql", LOG, BATCHES)
     assert standing in listed
     assert "rejected._cdc_batch = files.batch or rejected._cdc_file_length = files.file_length" in standing
     assert_parses(macros.render("standing_rejections_sql", LOG, BATCHES))
-    assert_parses(macros.render("resets_of_other_log_sql", OTHER, LOG, options, BATCHES, "10"))
+    assert_parses(macros.render("resets_of_other_logs_sql", [OTHER, LOG], LOG, options, BATCHES, "10"))
     assert_parses(news)
     assert_parses(macros.render("resets_sql", LOG, options, BATCHES, [OTHER], "10"))
 
