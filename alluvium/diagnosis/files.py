@@ -159,8 +159,8 @@ def _positions(entity: Entity, where: str) -> Iterator[Finding]:
             "positions-shared",
             where,
             f"{counted(entity.shared_positions, 'position')} of the binlog with more than one change",
-            "Set `binlog_legacy_event_pos=ON` (MariaDB) or `binlog_transaction_compression=OFF` (MySQL), or "
-            "`provide.transaction.metadata=true` at the connector.",
+            "Set `binlog_legacy_event_pos=ON` (MariaDB) or `binlog_transaction_compression=OFF` (MySQL), and take "
+            "a new snapshot.",
         )
 
 

@@ -74,7 +74,7 @@ class Deliveries:
         event = _Event(record.before, record.after, _place_of(record), run)
         image_hash = hash(repr((event.before, event.after)))
         # A move has a delete at the position of its create.
-        is_placed_by_binlog = op in ("c", "u") and "file" in source and event.place is None
+        is_placed_by_binlog = op in ("c", "u") and "file" in source
         if is_placed_by_binlog and self._hashes.setdefault(position, image_hash) != image_hash:
             self.shared_positions.add(position)
         # The rows of a COPY may be many of one position: without the hash each would be compared with all others.

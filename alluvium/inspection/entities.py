@@ -114,6 +114,7 @@ class Entity:
         lines: that were read.
         errors: object, line and what is wrong, of those that were read; line 0 for an object as a whole.
         decimals: how they are written where no schema says it.
+        has_precise_unsigned: whether unsigned 64-bit integers are sent as decimals (``precise``), not as whole numbers.
         missed_snapshot: the newest that has rows of other tables and none of this one, which had changes before.
     """
 
@@ -157,6 +158,7 @@ class Entity:
     lines: int
     errors: tuple[tuple[str, int, str], ...]
     decimals: Decimals = field(default_factory=Decimals)
+    has_precise_unsigned: bool = False
     missed_snapshot: MissedSnapshot | None = None
 
     @property
@@ -237,6 +239,7 @@ def describe_entity(
         lines=reading.lines,
         errors=tuple(reading.errors),
         decimals=decimals,
+        has_precise_unsigned=_has_precise_unsigned(columns, reading),
     )
 
 
@@ -267,6 +270,12 @@ def _key(
 def _decimals(columns: Sequence[Column], reading: Reading) -> Decimals:
     texts = [column.name for column in columns if column.type.data_type == "string"]
     return decimals_of([reading.values[name] for name in texts if name in reading.values])
+
+
+def _has_precise_unsigned(columns: Sequence[Column], reading: Reading) -> bool:
+    """With ``bigint.unsigned.handling.mode=precise`` they are bytes, which a JSON converter writes in base64."""
+    unsigned = [column.name for column in columns if column.type.is_unsigned and column.name in reading.values]
+    return any(reading.values[name].kinds.keys() - {"null", "integer"} for name in unsigned)
 
 
 def _conditions_of_deletes(reading: Reading, columns: Sequence[Column]) -> dict[str, str]:

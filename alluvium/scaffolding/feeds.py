@@ -194,6 +194,8 @@ def _options(entity: Entity) -> dict[str, Any]:
     # With null dbt refuses it until it is answered: either answer is wrong of another table.
     if entity.decimals.mode or entity.decimals.question:
         options["decimal_handling_mode"] = entity.decimals.mode
+    if entity.has_precise_unsigned:
+        options["bigint_unsigned_handling_mode"] = "precise"
     if entity.missed_snapshot:
         options["snapshots"] = None
     if entity.connector == "postgresql" and entity.has_whole_images is not None:

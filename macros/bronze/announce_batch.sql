@@ -59,7 +59,7 @@ where _cdc_batch = {{ batch }}
             {%- do exceptions.warn(
                 change_log.identifier ~ ": " ~ found.shared_positions ~ " binlog positions of the new files are each those of several changes, whose order nothing says: "
                 ~ "rows may be wrong. Does the server write no positions inside of transactions (`binlog_legacy_event_pos=OFF` of MariaDB 11.4 and later, "
-                ~ "`binlog_transaction_compression=ON` of MySQL)? Turn that, or at the connector `provide.transaction.metadata` on"
+                ~ "`binlog_transaction_compression=ON` of MySQL)? Turn that"
                 ~ (", and send `source.row` with `add.fields`" if feed.shape == "flattened" else "")
             ) -%}
         {%- endif -%}

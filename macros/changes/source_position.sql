@@ -5,8 +5,8 @@
 {% macro source_position(feed) %}
     {%- set by_connector = {
         "postgresql": alluvium.postgresql_position(),
-        "mysql": alluvium.binlog_position(feed),
-        "mariadb": alluvium.binlog_position(feed),
+        "mysql": alluvium.binlog_position(),
+        "mariadb": alluvium.binlog_position(),
         "sqlserver": alluvium.sqlserver_position(),
         "oracle": alluvium.oracle_position(),
         "mongodb": alluvium.mongodb_position(),
@@ -69,14 +69,14 @@
 
 {#
     MariaDB 11.4 and later (`binlog_legacy_event_pos=OFF`, its default) and MySQL with `binlog_transaction_compression` write no positions
-    inside of a transaction: all of its events have one `pos`, and `row` begins anew with each statement. The event's number in its
-    transaction orders them, where the connector sends it. A connector that starts again in a transaction counts anew, so of a table without a
-    key `row` tells an event that was sent again.
+    inside of a transaction: all of its events have one `pos`, and `row` begins anew with each statement (announce_shared_positions).
+    The event's number in its transaction (`total_order`) is no remedy: a connector that starts again in a transaction counts anew (Debezium
+    3.5), and the create of a move would lie below the delete of the row before it.
 #}
-{% macro binlog_position(feed) -%}
+{% macro binlog_position() -%}
     lpad(regexp_extract(source_file, '([0-9]+)$', 1), 10, '0'),
         lpad(source_pos, 20, '0'),
-        lpad(coalesce({{ "transaction_order, " if feed.key }}source_row, 0), 10, '0')
+        lpad(coalesce(source_row, 0), 10, '0')
 {%- endmacro %}
 
 

@@ -126,12 +126,12 @@
 {% endmacro %}
 
 
-{# bit(n) arrives as little-endian bytes; a number of 64 bits or more does not fit. #}
+{# bit(n) arrives as little-endian bytes, of zeros alone as none (PostgreSQL); a number of 64 bits or more does not fit. #}
 {% macro decode_bits(column, text) -%}
     transform(
                 filter(array({{ alluvium.base64_bytes(text) }}), bytes -> length(bytes) <= 8),
                 bytes -> try_cast(nullif(greatest(aggregate(
-                    sequence(1, length(bytes)),
+                    slice(sequence(1, 8), 1, length(bytes)),
                     cast(0 as bigint),
                     (bits, i) -> bits + shiftleft(cast(conv(hex(substring(bytes, i, 1)), 16, 10) as bigint), 8 * (i - 1))
                 ), -1), -1) as {{ column.data_type }})

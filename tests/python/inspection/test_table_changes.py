@@ -8,6 +8,7 @@ import pytest
 
 from alluvium.inspection import inspect
 from alluvium.inspection.table_changes import DeclaredTable, declared_tables, find_table
+from alluvium.scaffolding.feeds import feeds_of
 
 
 def schema_change(identifier: str, columns: dict[str, str], *key: str) -> dict[str, Any]:
@@ -42,6 +43,24 @@ def test_tables_of_one_name_in_two_databases(tmp_path: Path) -> None:
         if entity.shape
     }
     assert keys == {"srv.db1.orders": (("id",), "int"), "srv.db2.orders": (("region", "id"), "string")}
+
+
+@pytest.mark.parametrize(("sent", "is_precise"), [(["AQ==", None], True), ([7, -1, None], False)])
+def test_how_unsigned_numbers_are_sent(tmp_path: Path, sent: list[Any], is_precise: bool) -> None:
+    columns = {"id": "INT", "large": "BIGINT UNSIGNED"}
+    files = {
+        "srv": [schema_change('"db1"."orders"', columns, "id")],
+        "srv.db1.orders": [event("db1", {"id": number, "large": large}) for number, large in enumerate(sent)],
+    }
+    for topic, lines in files.items():
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (tmp_path / f"{topic}+0+0.json").write_text(text, encoding="utf-8")
+    found = inspect(str(tmp_path))
+    (entity,) = [entity for entity in found.entities if entity.shape]
+    assert entity.columns[1].type.is_unsigned
+    assert entity.has_precise_unsigned is is_precise
+    (feed,) = feeds_of(found, (), {}, "erp")
+    assert feed.options.get("bigint_unsigned_handling_mode") == ("precise" if is_precise else None)
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ ADAPTIVE = {
     "bits": Case(
         "bigint",
         semantic("io.debezium.data.Bits"),
-        [(encoded(b"\x01\x02"), 0x0201), (encoded(b"\xff" * 7 + b"\x7f"), 2**63 - 1), (encoded(b"\x00"), 0)],
+        [(encoded(b"\x01\x02"), 0x0201), (encoded(b"\xff" * 7 + b"\x7f"), 2**63 - 1), (encoded(b"\x00"), 0), ("", 0)],
     ),
     "texts": Case("array<string>", {}, [(["a", None, 'q"uote', "ü"], ["a", None, 'q"uote', "ü"]), ([], [])]),
     "numbers": Case(
