@@ -108,6 +108,6 @@ def _profile(given: Mapping[str, Any]) -> Any:
     before = flags.get_flags()  # type: ignore[no-untyped-call]  # dbt has no annotations here
     try:
         flags.set_from_args(Namespace(**given), None)
-        return read_profile(flags.get_flags())  # type: ignore[no-untyped-call]
+        return read_profile(flags.get_flags())  # type: ignore[no-untyped-call]  # the same
     finally:
         flags.set_flags(before)  # type: ignore[no-untyped-call]  # dbt keeps one per process

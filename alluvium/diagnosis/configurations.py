@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from alluvium import AlluviumError
+from alluvium.wording import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,10 +101,7 @@ def _reason(error: OSError | ValueError | ParsingError) -> str:
     if isinstance(error, ParsingError):
         # The first line is the section's heading, which the file does not have.
         numbers = [str(number - 1) for number, _ in error.errors]
-        lines = (
-            f"lines {', '.join([*numbers[:3], *['...'][: len(numbers) - 3]])}" if numbers[1:] else f"line {numbers[0]}"
-        )
-        return f"no `name=value` in {lines}"
+        return f"no `name=value` in {'line' if len(numbers) == 1 else 'lines'} {first_of(numbers)}"
     said = error.strerror if isinstance(error, OSError) else str(error)
     return " ".join(str(said).split())
 
@@ -111,7 +109,7 @@ def _reason(error: OSError | ValueError | ParsingError) -> str:
 def _properties(text: str) -> dict[str, str]:
     """Options of a file of Java properties: of what their format has besides, connectors use the continued line."""
     parser = ConfigParser(delimiters=("=", ":"), comment_prefixes=("#", "!"), interpolation=None, strict=False)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # as configparser's documentation has it
     whole = re.sub(r"\\\n\s*", "", text)
     parser.read_string("[connector]\n" + "\n".join(line.strip() for line in whole.splitlines()))
     return dict(parser["connector"])

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.order import has_position
-from alluvium.wording import counted
+from alluvium.wording import counted, first_of
 
 from .findings import Finding
 from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY
@@ -37,7 +37,7 @@ def findings_of_files(inspection: Inspection, keyed: Sequence[Entity] = ()) -> I
         yield Finding(
             "other-files",
             inspection.location,
-            f"{counted(len(inspection.others), 'file')} of another kind: {_first(inspection.others)}",
+            f"{counted(len(inspection.others), 'file')} of another kind: {first_of(inspection.others)}",
             "Say `pathGlobFilter` in the source's `options` where they share a folder with change files.",
             is_loss=False,
         )
@@ -51,7 +51,7 @@ def _unread(inspection: Inspection) -> Iterator[Finding]:
             sum(getattr(entity, name) for entity in partly) for name in ("objects_read", "objects_cut", "objects")
         )
         in_part = f", {cut:,} of them in part," if cut else ""
-        whose = _first([entity.name for entity in partly])
+        whose = first_of([entity.name for entity in partly])
         yield Finding(
             "objects-unread",
             inspection.location,
@@ -59,10 +59,6 @@ def _unread(inspection: Inspection) -> Iterator[Finding]:
             "Let `--objects` and `--megabytes` take in more of them, where something is looked for.",
             is_loss=False,
         )
-
-
-def _first(names: Sequence[str]) -> str:
-    return ", ".join([*names[:3], *["..."][: len(names) - 3]])
 
 
 def _nulls(entity: Entity, where: str) -> Iterator[Finding]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .living_rows import RowChange
 
 MAX_KEY_COLUMNS = 4
-_HAS_IT_A_KEY = "has the table a key? Say `key: [column, ...]`, or `key: []` if it has none."
 """Longest key that is looked for in the data; a longer one has to be seen in message keys or schema changes."""
+_HAS_IT_A_KEY = "has the table a key? Say `key: [column, ...]`, or `key: []` if it has none."
 MIN_TESTS = 10
 """Rows that could have contradicted a column before it is believed, where it is not called after its table."""
 MIN_TESTS_OF_FIRST = 100

@@ -131,7 +131,7 @@ def _arrow_batches(frame: DataFrame) -> Iterator[bytes]:
     alone, whose dates and timestamps are Python's.
     """
     rdd = frame._jdf.toArrowBatchRdd()
-    socket = frame.sparkSession._jvm.PythonRDD.toLocalIteratorAndServe(rdd, True)  # type: ignore[union-attr]
+    socket = frame.sparkSession._jvm.PythonRDD.toLocalIteratorAndServe(rdd, True)  # type: ignore[union-attr]  # a live session has one
     return _local_iterator_from_socket(socket, _Bytes())
 
 

@@ -1,10 +1,11 @@
 {# What a green run should not hide: warnings of what the newest batch of a change log brought. #}
 {% macro announce_batch(change_log, counted) %}
+    {%- set feed = alluvium.feed_of_relation("announce_batch", change_log) -%}
     {%- do alluvium.announce_rejected_lines(change_log, counted) -%}
     {%- do alluvium.announce_absent_columns(change_log, counted) -%}
-    {%- do alluvium.announce_lost_deletes(change_log, counted) -%}
-    {%- do alluvium.announce_shared_positions(change_log, counted) -%}
-    {%- do alluvium.announce_rows_lost_by_dumps(change_log, counted) -%}
+    {%- do alluvium.announce_lost_deletes(change_log, feed, counted) -%}
+    {%- do alluvium.announce_shared_positions(change_log, feed, counted) -%}
+    {%- do alluvium.announce_rows_lost_by_dumps(change_log, feed, counted) -%}
 {% endmacro %}
 
 
@@ -24,8 +25,8 @@
     By default ExtractNewRecordState leaves the tombstone of a delete alone, which names no key in a file: the rows would stay,
     and nothing else would say so.
 #}
-{% macro announce_lost_deletes(change_log, counted) %}
-    {%- if counted.control_count and alluvium.feed_of_relation("announce_lost_deletes", change_log).shape == "flattened" -%}
+{% macro announce_lost_deletes(change_log, feed, counted) %}
+    {%- if counted.control_count and feed.shape == "flattened" -%}
         {%- set found = alluvium.query_rows(alluvium.tombstones_and_deletes_sql(change_log, counted.batch))[0] -%}
         {%- if found.tombstones and not found.deletes -%}
             {%- do exceptions.warn(
@@ -51,15 +52,14 @@ where _cdc_batch = {{ batch }}
     A server that writes no positions inside of a transaction (binlog_position) leaves events in an order that nobody can tell from a
     right one. Two changes at one position show it: a move has one create there, and another delivery the same image.
 #}
-{% macro announce_shared_positions(change_log, counted) %}
-    {%- set feed = alluvium.feed_of_relation("announce_shared_positions", change_log) -%}
+{% macro announce_shared_positions(change_log, feed, counted) %}
     {%- if feed.connector in ["mysql", "mariadb"] and not alluvium.has_declared_order(feed) -%}
         {%- set found = alluvium.query_rows(alluvium.shared_positions_sql(change_log, feed, counted.batch))[0] -%}
         {%- if found.shared_positions -%}
             {%- do exceptions.warn(
                 change_log.identifier ~ ": " ~ found.shared_positions ~ " binlog positions of the new files are each those of several changes, whose order nothing says: "
-                ~ "rows may be wrong. Does the server write no positions inside of transactions (`binlog_legacy_event_pos=OFF` of MariaDB 11.4 and later, "
-                ~ "`binlog_transaction_compression=ON` of MySQL)? Turn that"
+                ~ "rows may be wrong. Does the server write no positions inside of transactions? Set `binlog_legacy_event_pos=ON` (MariaDB 11.4 and later) or "
+                ~ "`binlog_transaction_compression=OFF` (MySQL)"
                 ~ (", and send `source.row` with `add.fields`" if feed.shape == "flattened" else "")
             ) -%}
         {%- endif -%}
@@ -89,8 +89,7 @@ from (
     The log keeps what a file had before it was landed anew. Of a full dump a row that it has lost since is one that was not there: it stays
     until the log is built anew.
 #}
-{% macro announce_rows_lost_by_dumps(change_log, counted) %}
-    {%- set feed = alluvium.feed_of_relation("announce_rows_lost_by_dumps", change_log) -%}
+{% macro announce_rows_lost_by_dumps(change_log, feed, counted) %}
     {%- set files = alluvium.query_rows(alluvium.files_landed_anew_sql(change_log, counted.batch)) if feed.full_dumps else [] -%}
     {%- if files -%}
         {%- set found = alluvium.query_rows(

@@ -91,6 +91,22 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *ar
     return int(ended.value.code or 0), output.out, output.err
 
 
+def test_lines_of_a_pipe_are_whole(
+    landed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["alluvium", "inspect", str(landed)])
+    shown = []
+    for columns in ("1000", None, "80"):
+        monkeypatch.setenv("COLUMNS", columns or "")
+        if columns is None:
+            monkeypatch.delenv("COLUMNS")
+        with pytest.raises(SystemExit):
+            cli.main()
+        shown.append([line.rstrip() for line in capsys.readouterr().out.splitlines()])
+    assert shown[0] == shown[1]
+    assert len(shown[1]) < len(shown[2])
+
+
 def test_json_has_all_that_was_found(
     landed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

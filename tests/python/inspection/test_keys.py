@@ -44,8 +44,8 @@ def test_composite_key() -> None:
 
 def test_table_without_a_key_is_asked_about() -> None:
     key = key_by_data("things", [change("r", {"at": 1}), change("r", {"at": 1})], ["at"])
-    assert key.columns == ()
-    assert (key.question or "").startswith("has the table a key? Say ")
+    question = "has the table a key? Say `key: [column, ...]`, or `key: []` if it has none."
+    assert (key.columns, key.question) == ((), question)
 
 
 def test_swap_of_keys_is_no_second_row() -> None:

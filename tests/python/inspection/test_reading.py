@@ -39,7 +39,7 @@ def landed(folder: Path, *contents: bytes | str, name: str = NAME) -> str:
 def printed(inspection: Inspection, width: int = 120) -> str:
     console = Console(file=io.StringIO(), width=width)
     print_inspection(console, inspection)
-    return str(console.file.getvalue())  # type: ignore[attr-defined]
+    return str(console.file.getvalue())  # type: ignore[attr-defined]  # it is the StringIO
 
 
 def event(op: Any = "c", **source: Any) -> str:

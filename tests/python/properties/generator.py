@@ -107,8 +107,8 @@ class _Delivery:
 def _transaction(random: Random, shape: Shape, delivery: _Delivery, epoch: int) -> Transaction:
     if shape.table.connector == "postgresql" and random.random() < 0.08:
         row = _id(random, shape)
-        is_read_only = (1,) if row % 2 else ()
-        return Transaction((Command("reread", row, is_read_only, arrivals=_arrivals(delivery, epoch, 1)),))
+        read_only = (1,) if row % 2 else ()
+        return Transaction((Command("reread", row, read_only, arrivals=_arrivals(delivery, epoch, 1)),))
     commands = tuple(_command(random, shape, delivery, epoch) for _ in range(random.choice((1, 1, 1, 2, 3))))
     return Transaction(commands, random.random() < 0.25, random.random() < 0.2)
 

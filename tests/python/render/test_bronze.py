@@ -109,6 +109,7 @@ def test_default_stage_external_sources_leaves_an_equal_declaration() -> None:
     information = f"Table Properties: [alluvium.declaration={declaration}]"
     renderer.answers = {STAGED: [{"tableName": "shop__orders", "information": information}], "create schema": []}
     assert renderer.does("default__stage_external_sources", None) == ["create schema if not exists bronze", STAGED]
+    assert renderer.messages == ["1 external sources, all of them staged as they are declared"]
 
 
 def test_external_sources() -> None:
@@ -474,9 +475,8 @@ def test_announce_rejected_lines(macros: Renderer) -> None:
 def test_tombstones_without_deletes_are_warned_of(
     shape: str, counted: int, found: dict[str, int] | None, warned: bool
 ) -> None:
-    macros = shop(cdc={"shape": shape})
-    macros.answers = {"as tombstones": [found]} if found else {}
-    macros.does("announce_lost_deletes", LOG, {"batch": 5, "control_count": counted})
+    macros = Renderer(answers={"as tombstones": [found]} if found else {})
+    macros.does("announce_lost_deletes", LOG, feed(shape=shape), {"batch": 5, "control_count": counted})
     assert bool(macros.warnings) is warned
     if warned:
         assert "2 tombstones and no delete" in macros.warnings[0]
@@ -494,9 +494,8 @@ def test_tombstones_without_deletes_are_warned_of(
     ],
 )
 def test_positions_of_several_changes_are_warned_of(cdc: dict[str, str], found: int | None, warned: bool) -> None:
-    macros = shop(cdc=cdc)
-    macros.answers = {} if found is None else {"as shared_positions": [{"shared_positions": found}]}
-    macros.does("announce_shared_positions", LOG, {"batch": 5})
+    macros = Renderer(answers={} if found is None else {"as shared_positions": [{"shared_positions": found}]})
+    macros.does("announce_shared_positions", LOG, feed(**cdc), {"batch": 5})
     assert bool(macros.warnings) is warned
     if warned:
         assert f"{found} binlog positions" in macros.warnings[0]

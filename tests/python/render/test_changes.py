@@ -150,6 +150,8 @@ def test_announce_new_files(macros: Renderer) -> None:
     assert macros.does("announce_new_files", feed(), RUNS) == [two, again + "0"]
     assert macros.does("announce_new_files", feed(), []) == [none, again + "0"]
     assert macros.messages == ["shop.orders: 2 new files, 10 bytes", "shop.orders: no new files"]
+    macros.does("announce_new_files", feed(), [RUNS[0] | {"file_count": 1, "bytes": 9}])
+    assert macros.messages[-1] == "shop.orders: 1 new file, 9 bytes"
     assert macros.does("announce_new_files", feed(), [RUNS[0] | {"outdated_count": 1}])[1] == again + "1"
     assert macros.messages[-1].endswith(
         ", 10 bytes, 1 of them read again: columns are declared otherwise since, or a replay was asked for"

@@ -565,11 +565,11 @@ def test_refuse_broken_dump(file_path: str | None, resets: list[Any], is_refused
 def test_announce_rows_lost_by_dumps(
     cdc: dict[str, Any], files: list[str] | None, lost: int | None, warned: bool
 ) -> None:
-    macros = declared(sequence_by="changed_at", **cdc)
+    macros = Renderer()
     log = relation("stg_shop__orders")
     macros.answers = {} if files is None else {"min(batch) < 5": [{"file_path": file} for file in files]}
     macros.answers |= {} if lost is None else {"as lost_rows": [{"lost_rows": lost}]}
-    macros.does("announce_rows_lost_by_dumps", log, {"batch": 5})
+    macros.does("announce_rows_lost_by_dumps", log, rows(sequence_by=["changed_at"], **cdc), {"batch": 5})
     assert bool(macros.warnings) is warned
     if warned:
         assert "lack 3 rows" in macros.warnings[0]
