@@ -141,6 +141,15 @@ def land_odd(folder: Path) -> None:
     file.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf-8")
 
 
+def answer_odd(sources: Path) -> None:
+    """Three rows cannot tell which of two unique columns is the key: the scaffold asks, and one line answers."""
+    text = sources.read_text(encoding="utf-8")
+    assert "is the key Order No, or is it key?" in text
+    answered = text.replace("replica_identity: full\n", "replica_identity: full\n              key: [Order No]\n")
+    assert answered != text
+    sources.write_text(answered, encoding="utf-8")
+
+
 def commands(page: Path, number: int = 0) -> list[str]:
     return blocks(page, "sh")[number].body.splitlines()
 
@@ -169,6 +178,7 @@ def new(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterat
     for line in lines:
         terminal.types(line, **({"--source web": "--source web --history"} if " scaffold " in line else {}))
     terminal.types("alluvium scaffold ../landing/odd --source odd --deletes hard")
+    answer_odd(terminal.directory / "models/bronze/odd/_odd__sources.yml")
     mart = terminal.directory / "models/gold/sales/agg_mood"
     mart.parent.mkdir(parents=True)
     mart.with_suffix(".sql").write_text(MART, encoding="utf-8")

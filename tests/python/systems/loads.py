@@ -1,0 +1,118 @@
+"""The repository's own models of a source system, built load by load from its samples in the one test session."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+SAMPLES = REPOSITORY / "samples"
+EXPECTED = "expected"
+
+Texts = dict[str, str | None]
+
+
+def loads(source: str) -> list[str]:
+    """The source's loads in their order: folders `<n>-<what>`."""
+    folders = [folder.name for folder in (SAMPLES / source).iterdir() if folder.name.partition("-")[0].isdigit()]
+    return sorted(folders, key=lambda name: int(name.partition("-")[0]))
+
+
+def expected_tables(source: str, load: str) -> list[str]:
+    """Relations whose content after this load is written down."""
+    return sorted(file.stem for file in (SAMPLES / source / EXPECTED / load).glob("*.jsonl"))
+
+
+def expected_rows(source: str, load: str, relation: str) -> list[Texts]:
+    """The content of a relation after this load, values as Spark casts them to text."""
+    file = SAMPLES / source / EXPECTED / load / f"{relation}.jsonl"
+    # Not splitlines: values have line separators of Unicode.
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").removesuffix("\n").split("\n") if line]
+
+
+class SystemUnderTest:
+    """One source system: its files land load by load, and each load is one `dbt build` of what depends on the source.
+
+    Attributes:
+        source: name of the dbt source.
+        loaded: the loads that have landed.
+    """
+
+    def __init__(self, source: str, spark: SparkSession) -> None:
+        """Nothing lands yet."""
+        self.source = source
+        self.loaded: list[str] = []
+        self._spark = spark
+
+    def land(self, load: str) -> None:
+        """Copies a load's files to where the source's declaration looks for them."""
+        shutil.copytree(
+            SAMPLES / self.source / load, Path(os.environ["ALLUVIUM_LANDING"]) / self.source, dirs_exist_ok=True
+        )
+        self.loaded.append(load)
+
+    def build(self, command: str = "build", *arguments: str) -> dict[str, str]:
+        """Runs dbt over the source's descendants and what these need; fails where a node does.
+
+        Returns:
+            node name -> message.
+        """
+        from dbt.cli.main import dbtRunner
+
+        places = ("--project-dir", str(REPOSITORY), "--profiles-dir", str(REPOSITORY))
+        result: Any = dbtRunner().invoke(
+            ["--quiet", command, "--select", f"@source:{self.source}", *places, *arguments]
+        )
+        assert result.exception is None, result.exception
+        failed = {node.node.name: node.message for node in result.result if node.status in ("error", "fail")}
+        assert not failed, failed
+        return {node.node.name: node.message for node in result.result}
+
+    def rows(self, relation: str, columns: Sequence[str] = ("*",)) -> list[dict[str, Any]]:
+        """The rows of a relation, in no order; `relation` may have a schema (`silver` for `slv_`, else `gold`)."""
+        return [row.asDict() for row in self._spark.table(_qualified(relation)).select(*columns).collect()]
+
+    def columns(self, relation: str) -> list[str]:
+        """The names of a relation's columns."""
+        return self._spark.table(_qualified(relation)).columns
+
+    def texts(self, relation: str, columns: Sequence[str]) -> list[Texts]:
+        """The rows of a relation, each value as Spark casts it to text."""
+        casts = [f"cast(`{name}` as string) as `{name}`" for name in columns]
+        return [row.asDict() for row in self._spark.table(_qualified(relation)).selectExpr(*casts).collect()]
+
+
+def built(source: str, spark: SparkSession) -> Iterator[tuple[SystemUnderTest, str]]:
+    """The system after each of its loads."""
+    system = SystemUnderTest(source, spark)
+    for load in loads(source):
+        system.land(load)
+        system.build()
+        yield system, load
+
+
+def differences(found: Sequence[Texts], expected: Sequence[Texts]) -> list[str]:
+    """The first rows that only one side has; empty when both have the same rows, as often."""
+    ours, theirs = (sorted(json.dumps(row, sort_keys=True) for row in rows) for rows in (found, expected))
+    if ours == theirs:
+        return []
+    surplus, missing = list(ours), []
+    for row in theirs:
+        if row in surplus:
+            surplus.remove(row)
+        else:
+            missing.append(row)
+    return [f"missing {row}" for row in missing[:5]] + [f"surplus {row}" for row in surplus[:5]]
+
+
+def _qualified(relation: str) -> str:
+    if "." in relation:
+        return relation
+    return f"{'silver' if relation.partition('_')[0] in ('stg', 'qrn', 'slv') else 'gold'}.{relation}"
