@@ -285,7 +285,7 @@ def _model_of(document: Any, name: str) -> dict[str, Any] | None:
 def _common_options(feeds: Sequence[Feed]) -> dict[str, Any]:
     """What all feeds have in common and is the source's, not the tables'."""
     common = {}
-    for option in ("connector", "shape", "layout", "store_envelope"):
+    for option in ("connector", "shape", "reads_envelopes", "layout", "store_envelope"):
         values = [feed.options.get(option) for feed in feeds]
         if values[0] is not None and all(value == values[0] for value in values):
             common[option] = values[0]
