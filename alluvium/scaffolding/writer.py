@@ -165,7 +165,7 @@ class Writer:
                     continue
                 path = path_of_table(self._source, feed.name)
                 if feed.lacks_filter:
-                    options = f"{{pathGlobFilter: {templates.scalar(feed.name_filter)}}}"
+                    options = templates.scalar({"pathGlobFilter": feed.name_filter})
                     text = with_entry(text, [*path, "external"], "options", options)
                 text = self._with_new_columns(text, [*path, "columns"], feed)
                 text = with_comments(text, path, partial(comment_now, questions=feed.asked, columns=feed.columns))
