@@ -14,7 +14,7 @@ from typing import Final
 
 SAMPLES: Final = Path(__file__).resolve().parents[2] / "samples"
 # Source -> its module, which has `files(data)`: path below `samples/<source>` -> content.
-SOURCES: Final = {"pagila_jdbc": "scripts.samples.pagila_jdbc"}
+SOURCES: Final = {"pagila_jdbc": "scripts.samples.pagila_jdbc", "storefront": "scripts.samples.storefront"}
 
 
 def generated(source: str, data: Path) -> Mapping[str, bytes]:
