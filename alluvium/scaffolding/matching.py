@@ -57,8 +57,8 @@ def tables_of(
 
 
 def _topic_of(table: DeclaredTable) -> str | None:
-    """As the description has it that a scaffold writes."""
-    written = re.search(r"of the topic (.+)\.$", table.description)
+    """As the description has it that a scaffold writes; a longer one is the user's own."""
+    written = re.search(r"of the topic (\S+)\.$", table.description)
     return written[1] if written else None
 
 

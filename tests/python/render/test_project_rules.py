@@ -20,7 +20,7 @@ from .harness import REPOSITORY
 LAYERS = {"bronze", "silver", "gold"}
 # Role prefixes of a layer's models. A change log is the only model that reads a source.
 PREFIXES = {"silver": ("stg_", "qrn_", "slv_"), "gold": ("dim_", "fct_", "agg_")}
-SILVER_NAME = re.compile(r"(stg|qrn|slv)_(?P<source>[a-z0-9]+)__(?P<entity>[a-z0-9]+(_[a-z0-9]+)*)")
+SILVER_NAME = re.compile(r"(stg|qrn|slv)_(?P<source>[a-z0-9]+(?:_[a-z0-9]+)*)__(?P<entity>[a-z0-9]+(_[a-z0-9]+)*)")
 GOLD_NAME = re.compile(r"(dim|fct|agg)_[a-z0-9]+(_[a-z0-9]+)*")
 
 

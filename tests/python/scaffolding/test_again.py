@@ -95,13 +95,14 @@ def test_one_file_of_another_topic_is_another_table(root: Path, written: str) ->
     assert (feed.name, feed.declared) == ("items", None)
 
 
-def test_table_that_was_renamed(root: Path) -> None:
+@pytest.mark.parametrize("written", [" sold.", " of the topic web.public.orders, sold ones.", " of the topic x. Sold."])
+def test_table_that_was_renamed(root: Path, written: str) -> None:
     flat(root, "web.public.orders", "flat")
     scaffolded(root, "flat")
     edited(root, SOURCES, lambda text: text.replace("- name: orders\n", "- name: sales\n"))
     assert [feed.name for feed in scaffolded(root, "flat").feeds] == ["sales"]
     replaced(root, SOURCES, "          options: {pathGlobFilter: web.public.orders+*}\n", "")
-    replaced(root, SOURCES, " of the topic web.public.orders.", " sold.")
+    replaced(root, SOURCES, " of the topic web.public.orders.", written)
     assert [feed.name for feed in scaffolded(root, "flat").feeds] == ["sales"]
 
 

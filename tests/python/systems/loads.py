@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -27,14 +28,19 @@ def loads(source: str) -> list[str]:
 
 def expected_tables(source: str, load: str) -> list[str]:
     """Relations whose content after this load is written down."""
-    return sorted(file.stem for file in (SAMPLES / source / EXPECTED / load).glob("*.jsonl"))
+    return sorted({file.name.partition(".")[0] for file in (SAMPLES / source / EXPECTED / load).glob("*.jsonl*")})
 
 
 def expected_rows(source: str, load: str, relation: str) -> list[Texts]:
     """The content of a relation after this load, values as Spark casts them to text."""
     file = SAMPLES / source / EXPECTED / load / f"{relation}.jsonl"
+    text = file.read_text(encoding="utf-8") if file.exists() else gzip.decompress(_gzipped(file).read_bytes()).decode()
     # Not splitlines: values have line separators of Unicode.
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").removesuffix("\n").split("\n") if line]
+    return [json.loads(line) for line in text.removesuffix("\n").split("\n") if line]
+
+
+def _gzipped(file: Path) -> Path:
+    return file.with_name(f"{file.name}.gz")
 
 
 class SystemUnderTest:

@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_pagila_jdbc__query_state")) }}

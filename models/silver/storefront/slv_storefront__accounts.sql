@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_storefront__accounts_state")) }}

@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_storefront__order_change_state")) }}

@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_storefront__orders_state")) }}
