@@ -15,6 +15,7 @@ SAMPLES: Final = Path(__file__).parent.parent.parent / "samples"
 SOURCES: Final = {
     "pagila": "scripts.samples.pagila",
     "pagila_jdbc": "scripts.samples.pagila_jdbc",
+    "sales": "scripts.samples.sales",
     "storefront": "scripts.samples.storefront",
 }
 
