@@ -12,7 +12,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,17 @@ FIRST_CHECKPOINT = "01-before-ddl"
 FIRST_MOMA_OFFSET = 300
 CONFLUENT_NAME = re.compile(r"(.+)\+(\d+)\+(\d+)\.[^/]+$")
 LENSES_NAME = re.compile(r"(.+)\((\d+)_(\d+)\)\.[^/]+$")
+# Sources in the order of docs/systems/README.md.
+SYSTEMS = {
+    "pagila_jdbc": "Pagila, query-based: PostgreSQL, Kafka Connect JDBC",
+    "northwind": "Northwind outbox: PostgreSQL, Debezium, Lenses",
+    "erp": "Customers of an ERP: MariaDB, Debezium",
+    "moma": "MoMA: PostgreSQL, Debezium, Avro",
+    "sales": "Pagila sales: Kafka, Avro",
+    "pagila": "Pagila, log-based: PostgreSQL, Debezium, Parquet",
+    "storefront": "Storefront: MongoDB and service events",
+    "shop": "Web shop: PostgreSQL, Debezium, a recording",
+}
 CHANGES_COMMAND = ("make demo-changes", "land the rest of the sample files and see the tables move")
 # In its place where all files have landed.
 LEDGER_COMMAND = (
@@ -77,12 +89,16 @@ class Entity:
 
 @dataclass
 class Build:
-    """One dbt run: did it succeed, how long each model took (seconds by model), tests passed, were files read."""
+    """One dbt run: did it succeed, how long each model took (seconds by model), tests passed, were files read.
+
+    `checks` are the tests passed by source: a test of a mart counts for every source that the mart is made of.
+    """
 
     success: bool
     seconds: float
     model_seconds: dict[str, float] = field(default_factory=dict)
     tests: int = 0
+    checks: Counter[str] = field(default_factory=Counter)
     found_files: bool = False
     errors: list[str] = field(default_factory=list)
 
@@ -100,6 +116,17 @@ def sample_files(everything: bool) -> Iterator[tuple[Path, Path]]:
     for file in sorted((SAMPLES / "moma").rglob("*.avro")):
         if everything or int(_named(file)[2]) <= FIRST_MOMA_OFFSET:
             yield file, file.relative_to(SAMPLES)
+    for source in sorted(folder.parent.name for folder in SAMPLES.glob("*/expected")):
+        folders = loads(source)
+        for load in folders if everything else folders[:1]:
+            for file in sorted(path for path in load.rglob("*") if path.is_file()):
+                yield file, Path(source) / file.relative_to(load)
+
+
+def loads(source: str) -> list[Path]:
+    """Folders of the samples of a source system, `<number>-<what>`, in the order in which they land."""
+    numbered = [folder for folder in (SAMPLES / source).iterdir() if folder.name.partition("-")[0].isdigit()]
+    return sorted(numbered, key=lambda folder: int(folder.name.partition("-")[0]))
 
 
 def all_landed() -> bool:
@@ -163,10 +190,23 @@ def run_dbt(console: Console, *arguments: str) -> Build:
         [*arguments, "--quiet", "--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT)]
     )
     build.success = outcome.success
+    build.checks = checks_by_source(getattr(outcome.result, "results", []))
     build.seconds = time.monotonic() - started
     if outcome.exception is not None:
         build.errors.append(str(outcome.exception))
     return build
+
+
+def checks_by_source(results: Iterable[Any]) -> Counter[str]:
+    """How many tests have passed, by the sources that what they test is made of."""
+    parents = {result.node.unique_id: result.node.depends_on_nodes for result in results}
+
+    def sources(node: str) -> set[str]:
+        kind, _, name = node.split(".")[:3]
+        return {name} if kind == "source" else set().union(*map(sources, parents.get(node, ())))
+
+    passed = (result for result in results if result.node.resource_type == "test" and result.status == "pass")
+    return Counter(source for result in passed for source in sources(result.node.unique_id))
 
 
 def entities(spark: SparkSession) -> list[Entity]:
@@ -186,14 +226,18 @@ def entities(spark: SparkSession) -> list[Entity]:
             order by change_log
         """).collect()
     ]
-    states = " union all ".join(
-        f"select '{entity.name}' as name, count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted"
-        f" from silver.slv_{entity.name.replace('.', '__')}_state"
-        for entity in found
+    tables = {row.tableName for row in spark.sql("show tables in silver").collect()}
+    states = {entity.name: f"slv_{entity.name.replace('.', '__')}_state" for entity in found}
+    counted = " union all ".join(
+        f"select '{name}' as name, count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted"
+        f" from silver.{state}"
+        for name, state in states.items()
+        if state in tables
     )
-    counts = {row.name: row for row in spark.sql(states).collect()} if found else {}
+    counts = {row.name: row for row in spark.sql(counted).collect()} if counted else {}
     for entity in found:
-        entity.rows, entity.deleted = counts[entity.name].living, counts[entity.name].deleted
+        if entity.name in counts:
+            entity.rows, entity.deleted = counts[entity.name].living, counts[entity.name].deleted
     return found
 
 
@@ -211,6 +255,20 @@ def show_entities(console: Console, now: list[Entity], before: dict[str, Entity]
         suffix = entity.name.replace(".", "__")
         seconds = sum(build.model_seconds.get(model, 0.0) for model in (f"stg_{suffix}", f"slv_{suffix}_state"))
         table.add_row(entity.name, *figures, f"{seconds:.1f}")
+    console.print(table)
+
+
+def show_systems(console: Console, now: list[Entity], build: Build) -> None:
+    """A line per source system."""
+    table = Table(title="\nThe source systems", title_justify="left", box=None, pad_edge=False)
+    for heading in ("source", "system", "files", "events", "rows", "checks passed"):
+        table.add_column(heading, justify="left" if heading in ("source", "system") else "right", no_wrap=True)
+    for source, system in SYSTEMS.items():
+        own = [entity for entity in now if entity.name.partition(".")[0] == source]
+        if own:
+            sums = (sum(getattr(entity, name) for entity in own) for name in ("files", "events", "rows"))
+            checks = f"{build.checks[source]:,}" if build.tests else ""
+            table.add_row(source, system, *(f"{figure:,}" for figure in sums), checks)
     console.print(table)
 
 
@@ -286,6 +344,7 @@ def main(arguments: list[str]) -> int:
     now = entities(spark)
     console.print()
     show_entities(console, now, before, build)
+    show_systems(console, now, build)
     show_marts(console, spark)
     figures_file().write_text(json.dumps([entity.__dict__ for entity in now]))
     if complete:

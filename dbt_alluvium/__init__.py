@@ -3,11 +3,14 @@
 dbt imports every installed module whose name begins with ``dbt_`` and initializes its `plugins`. dbt-spark's session
 method then takes over the session that this one made. It keeps quiet in projects that have nothing to do with Alluvium:
 the root project has to be Alluvium or to have it as an installed package (``dbt deps``), with a profile of type `spark`
-and method `session`. `dbt parse`, `ls`, `deps`, `clean` and `debug` start no JVM through it.
+and method `session`. Seeds are then written with their exact values. `dbt parse`, `ls`, `deps`, `clean` and `debug`
+start no JVM through it.
 """
 
 from __future__ import annotations
 
+import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +50,7 @@ class AlluviumPlugin(dbtPlugin):
         if parameters is not None:
             from alluvium import session
 
+            write_seeds_exactly()
             session.get_or_create(parameters, directory)
 
 
@@ -65,6 +69,28 @@ def session_parameters(flags: Any) -> dict[str, str] | None:
     from alluvium import profile
 
     return profile.session_parameters(profile.read_profile(flags).credentials)
+
+
+def write_seeds_exactly() -> None:
+    """Have the session method of dbt-spark write the values of seeds as literals of Spark SQL.
+
+    dbt-spark 1.11 puts texts between quotes as they are, so that a quote in one is a syntax error or worse; it makes
+    numbers floats, which have 53 bits; and it cuts times to milliseconds.
+    """
+    from dbt.adapters.spark.session import SessionConnectionWrapper
+
+    SessionConnectionWrapper._fix_binding = staticmethod(literal)  # type: ignore[method-assign]
+
+
+def literal(value: Any) -> str:
+    """A value of a seed in Spark SQL; what stands around it casts it to the column's type."""
+    if value is None:
+        return "null"
+    if isinstance(value, datetime.datetime):
+        return f"'{value:%Y-%m-%d %H:%M:%S.%f}'"
+    text = f"{value:f}" if isinstance(value, Decimal) else str(value)
+    text = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"
 
 
 plugins = [AlluviumPlugin]

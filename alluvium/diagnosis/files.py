@@ -221,7 +221,7 @@ def _shapes(entity: Entity, where: str) -> Iterator[Finding]:
     rows = entity.lines - changes - sum(entity.controls.values())
     is_mixed = {
         "row": changes > 0,
-        "flattened": rows > 0 or bool(entity.versions and "version" not in entity.added_fields),
+        "flattened": rows > 0 or entity.has_envelopes or bool(entity.versions and "version" not in entity.added_fields),
         "envelope": rows > 0 or bool(entity.added_fields),
     }
     if entity.shape and is_mixed[entity.shape]:
@@ -229,8 +229,9 @@ def _shapes(entity: Entity, where: str) -> Iterator[Finding]:
             "records-mixed",
             where,
             f"most records are of shape {entity.shape}, others are not",
-            "Land what is before and after the change of the connector in folders of their own, one table of the "
-            "source each.",
+            "Where these are envelopes and flattened records of one table, say `shape: flattened` and "
+            "`reads_envelopes: true`. Else land what is before and after the change of the connector in folders of "
+            "their own, one table of the source each.",
         )
 
 

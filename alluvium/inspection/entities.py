@@ -84,6 +84,7 @@ class Entity:
         compressions: of its objects; empty for none.
         partitioned_by: names of Hive-style folders below the location.
         shape: ``envelope``, ``flattened``, ``row``; None for a topic of control records alone.
+        has_envelopes: whether a flattened topic has envelopes, too.
         has_store_envelope: whether the sink has kept key, headers and metadata.
         is_outbox: whether its rows are events of an outbox table, or what the EventRouter made of them.
         connector: of ``source``, or by the fields of the position that were added to flattened rows; or None.
@@ -128,6 +129,7 @@ class Entity:
     compressions: tuple[str, ...]
     partitioned_by: tuple[str, ...]
     shape: str | None
+    has_envelopes: bool
     has_store_envelope: bool
     is_outbox: bool
     connector: str | None
@@ -178,7 +180,8 @@ def describe_entity(
         shared: whether other files lie in the same folder.
         declared: the tables that schema changes of the same location tell of, by their names.
     """
-    shape = reading.kinds.most_common(1)[0][0] if reading.kinds else None
+    has_envelopes = _has_envelopes(reading)
+    shape = "flattened" if has_envelopes else reading.kinds.most_common(1)[0][0] if reading.kinds else None
     table = find_table(declared, next(iter(reading.tables))) if len(reading.tables) == 1 else None
     columns = _columns(reading, table)
     conditions = _conditions_of_deletes(reading, columns) if shape in ("row", "flattened") else {}
@@ -206,6 +209,7 @@ def describe_entity(
         compressions=tuple(sorted(reading.compressions)),
         partitioned_by=found.objects[0][1].partitioned_by,
         shape=shape,
+        has_envelopes=has_envelopes,
         has_store_envelope=reading.stored > 0,
         is_outbox=is_outbox(set(names)),
         connector=_connector(reading),
@@ -241,6 +245,11 @@ def describe_entity(
         decimals=decimals,
         has_precise_unsigned=_has_precise_unsigned(columns, reading),
     )
+
+
+def _has_envelopes(reading: Reading) -> bool:
+    """Whether envelopes and flattened records are read together: MongoDB's envelopes have texts for images."""
+    return reading.kinds.keys() == {"envelope", "flattened"} and _connector(reading) != "mongodb"
 
 
 def _key(
@@ -447,7 +456,7 @@ def _questions(
         *(column.type.question for column in columns),
     ]
     yield from (question for question in asked if question)
-    if len(reading.kinds) > 1:
+    if len(reading.kinds) > 1 and not _has_envelopes(reading):
         counts = " and ".join(f"{count} are of shape {kind}" for kind, count in reading.kinds.most_common())
         yield f"of the records {counts}: which files have which? A table of the source reads one shape."
     if len(reading.formats) > 1:

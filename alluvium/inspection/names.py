@@ -11,6 +11,9 @@ from urllib.parse import unquote
 _CONFLUENT = re.compile(r"^(?P<topic>.+)\+(?P<partition>\d+)\+(?P<offset>\d+)(?P<extensions>(\.\w+)*)$")
 _LENSES = re.compile(r"^(?P<topic>.+)\((?P<partition>\d+)_(?P<offset>\d+)\)(?P<extensions>(\.\w+)*)$")
 
+# What the Confluent sink writes beside each file of values: store.kafka.keys, store.kafka.headers.
+_BESIDE_VALUES = {"keys", "headers"}
+
 # What `path.format` makes of a time: 2026, 11, 2026-11, 20261122, 2026.11.22, 2026-11-22T05, 2026-W47, dt-2026.
 _DATE = re.compile(
     r"((year|month|day|hour|minute|date|time|dt|ds|ymd)[-_.])?"
@@ -59,6 +62,8 @@ def parse_name(path: str) -> ObjectName:
     found = {"confluent": _CONFLUENT.match(parts.name), "lenses": _LENSES.match(parts.name)}
     layout, match = next(((name, match) for name, match in found.items() if match), (None, None))
     extensions = (match["extensions"] if match else "".join(parts.suffixes)).lower().strip(".").split(".")
+    if is_beside_values(path):
+        match, layout, extensions = None, None, []
     folders = list(parts.parts[:-1])
     partitioned_by: list[str] = []
     while folders and _is_made_by_partitioner(folders[-1]):
@@ -75,6 +80,12 @@ def parse_name(path: str) -> ObjectName:
         compression=next((_COMPRESSIONS[extension] for extension in extensions if extension in _COMPRESSIONS), None),
         partitioned_by=tuple(partitioned_by),
     )
+
+
+def is_beside_values(path: str) -> bool:
+    """Whether an object has the keys or the headers of the messages whose values are in another one."""
+    match = _CONFLUENT.match(PurePosixPath(path).name)
+    return match is not None and not _BESIDE_VALUES.isdisjoint(match["extensions"].lower().split("."))
 
 
 def name_of_folder(path: str) -> str | None:

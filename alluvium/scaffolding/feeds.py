@@ -183,6 +183,8 @@ def _options(entity: Entity) -> dict[str, Any]:
         "connector": entity.connector or ("jdbc" if entity.names_connect_types else "table"),
         "shape": entity.shape,
     }
+    if entity.has_envelopes:
+        options["reads_envelopes"] = True
     if entity.layout == "lenses":
         options["layout"] = "lenses"
     if entity.has_store_envelope:

@@ -165,7 +165,7 @@ class Writer:
                     continue
                 path = path_of_table(self._source, feed.name)
                 if feed.lacks_filter:
-                    options = f"{{pathGlobFilter: {templates.scalar(feed.name_filter)}}}"
+                    options = templates.scalar({"pathGlobFilter": feed.name_filter})
                     text = with_entry(text, [*path, "external"], "options", options)
                 text = self._with_new_columns(text, [*path, "columns"], feed)
                 text = with_comments(text, path, partial(comment_now, questions=feed.asked, columns=feed.columns))
@@ -285,7 +285,7 @@ def _model_of(document: Any, name: str) -> dict[str, Any] | None:
 def _common_options(feeds: Sequence[Feed]) -> dict[str, Any]:
     """What all feeds have in common and is the source's, not the tables'."""
     common = {}
-    for option in ("connector", "shape", "layout", "store_envelope"):
+    for option in ("connector", "shape", "reads_envelopes", "layout", "store_envelope"):
         values = [feed.options.get(option) for feed in feeds]
         if values[0] is not None and all(value == values[0] for value in values):
             common[option] = values[0]

@@ -6,6 +6,7 @@
     {{ return({
         "connector": none,
         "shape": none,
+        "reads_envelopes": false,
         "layout": "confluent",
         "store_envelope": false,
         "key": none,
@@ -46,6 +47,7 @@
     {{ return({
         "connector": ["postgresql", "mysql", "mariadb", "sqlserver", "oracle", "mongodb", "jdbc", "table"],
         "shape": ["envelope", "flattened", "row"],
+        "reads_envelopes": [true, false],
         "layout": ["confluent", "lenses"],
         "store_envelope": [true, false],
         "ignore_null_updates": [true, false],
@@ -116,6 +118,8 @@
     {%- if feed.shape == "flattened" and not feed.add_fields_prefix -%}
         {% do alluvium.raise_invalid(subject, "meta.cdc.add_fields_prefix", feed.add_fields_prefix, "a text such as `__`") %}
     {%- endif -%}
+    {%- set kind = "connector mongodb" if feed.connector == "mongodb" else "shape " ~ feed.shape -%}
+    {%- do alluvium.require_one_of(subject, "meta.cdc.reads_envelopes of " ~ kind, feed.reads_envelopes, [false]) if kind != "shape flattened" -%}
     {{ return(feed) }}
 {% endmacro %}
 

@@ -156,7 +156,7 @@ recognised as (
 {# The fields of a flattened record and its operation. #}
 {% macro flattened_operations(feed) -%}
 {%- set prefix = alluvium.string_literal(feed.add_fields_prefix)[1:-1] -%}
-{{ alluvium.fields_of_record(feed) }},
+{{ alluvium.fields_of_flattened_envelope(feed) if feed.reads_envelopes else alluvium.fields_of_record(feed) }},
 
 operations as (
     select
@@ -190,6 +190,85 @@ rows as (
             semantic_types
         ) as record_semantic_types
     from unwrapped
+)
+{%- endmacro %}
+
+
+{#
+    Those of a record that may be an envelope, too: one from before ExtractNewRecordState was set, in the same topic. Its
+    fields get the names that ExtractNewRecordState would have given them, and all that follows is that of a flattened record.
+#}
+{% macro fields_of_flattened_envelope(feed) -%}
+{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
+unwrapped as (
+    select
+        *,
+        {{ alluvium.has_schema(record) }} as has_schema
+    from parsed
+),
+
+told as (
+    select
+        *,
+        {{ alluvium.row_of_record(record) }} as record_fields
+    from unwrapped
+),
+
+shapes as (
+    select
+        *,
+        {{ alluvium.is_envelope("record_fields") | indent(8) }} as is_envelope
+    from told
+),
+
+rows as (
+    select
+        *,
+        if(is_envelope, {{ alluvium.flattened_envelope(feed) | indent(8) }}, record_fields) as fields,
+        case
+            when not has_schema then semantic_types
+            when is_envelope
+                then {{ alluvium.semantic_types_of_fields("filter(from_json(" ~ record ~ "['schema'], '" ~ alluvium.envelope_schema_type() ~ "').fields, field -> field.field = 'after')[0].fields") | indent(16) }}
+            else {{ alluvium.semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium.schema_fields_type() ~ ">').fields") | indent(12) }}
+        end as record_semantic_types
+    from shapes
+)
+{%- endmacro %}
+
+
+{# All of its fields are an envelope's (Debezium 3.7), and it has those that every envelope has. A logical message has one more. #}
+{% macro is_envelope(fields) -%}
+coalesce(
+    {{ fields }}['op'] is not null
+    and map_contains_key({{ fields }}, 'source')
+    and size(array_except(map_keys({{ fields }}), {{ alluvium.literal_array(["before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction"]) }})) = 0,
+    false
+)
+{%- endmacro %}
+
+
+{# The image, the fields of `source`, and the rest, under the names that the flattened records of the feed have. #}
+{% macro flattened_envelope(feed) -%}
+{%- set prefix = alluvium.string_literal(feed.add_fields_prefix)[1:-1] -%}
+map_concat(
+    {#- Equal names would stop the run. #}
+    map_filter(
+        coalesce(from_json(record_fields[if(record_fields['op'] = 'd', 'before', 'after')], 'map<string,string>'), cast(map() as map<string,string>)),
+        (name, item) -> not startswith(name, '{{ prefix }}')
+    ),
+    transform_keys(
+        coalesce(from_json(record_fields['source'], 'map<string,string>'), cast(map() as map<string,string>)),
+        (name, item) -> concat('{{ prefix }}source_', name)
+    ),
+    map(
+        '{{ prefix }}op', record_fields['op'],
+        '{{ prefix }}transaction_id', coalesce(
+            get_json_object(record_fields['source'], '$.gtid'),
+            get_json_object(record_fields['source'], '$.txId'),
+            get_json_object(record_fields['transaction'], '$.id')
+        ),
+        '{{ prefix }}transaction_total_order', get_json_object(record_fields['transaction'], '$.total_order')
+    )
 )
 {%- endmacro %}
 

@@ -47,6 +47,10 @@
 {# The row image with its numbers as texts, from the same place of the same record as the row image. #}
 {% macro number_image(feed) %}
     {%- set record = "number_lines[0].value" if feed.store_envelope else "number_lines[0]" -%}
+    {%- if feed.reads_envelopes -%}
+        {%- set row = alluvium.row_of_record(record) -%}
+        {{ return("if(is_envelope, from_json((" ~ row ~ ")[if(record_op = 'd', 'before', 'after')], 'map<string,string>'), " ~ row ~ ")") }}
+    {%- endif -%}
     {%- if feed.shape != "envelope" -%}
         {{ return(alluvium.row_of_record(record)) }}
     {%- endif -%}

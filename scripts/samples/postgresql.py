@@ -30,7 +30,7 @@ DOCUMENT: Final = Schema("string", name=JSON, version=1)
 MOMENT: Final = Schema("string", name=ZONED_TIMESTAMP, version=1, default="1970-01-01T00:00:00Z")
 
 # Bytes of the write-ahead log between two changes, and from a transaction's last change to its commit.
-_CHANGE: Final = 128
+CHANGE: Final = 128
 _COMMIT: Final = 48
 _EMPTY: Final = {"int16": 0, "int32": 0, "int64": 0, "float32": 0.0, "string": "", "boolean": False}
 
@@ -151,7 +151,7 @@ class Database:
         """
         self.transaction += 1
         for kind, table, detail in changes:
-            self.lsn += _CHANGE
+            self.lsn += CHANGE
             getattr(self, f"_{kind}")(table, detail, at)
         self.lsn += _COMMIT
         self._committed = self.lsn

@@ -219,13 +219,15 @@ def test_commands_of_the_page_on_purges_do_what_it_says(
     def lines_of_key() -> int:
         return spark.sql("select 1 from silver.stg_crm__customers where id = 2").count()
 
-    assert lines_of_key() == 2
+    # Those of the quick start, and those of the torn file that come before its tear.
+    of_key = lines_of_key()
+    assert of_key > 2
     commands = [line for block in blocks(PURGE, "sh") for line in block.body.splitlines()]
     assert len(commands) == 4
     for place, command in enumerate(commands):
         folders = ["--project-dir", str(project), "--profiles-dir", str(project)]
         outcome: Any = dbtRunner().invoke(["--quiet", *shlex.split(command)[1:], *folders])
         assert outcome.success, (command, outcome.exception)
-        assert lines_of_key() == (2 if place == 0 else 0), command
+        assert lines_of_key() == (of_key if place == 0 else 0), command
     assert spark.sql("select 1 from silver.slv_crm__customers_state where id = 2").count() == 0
     assert spark.sql("select 1 from silver.slv_crm__customers_history where id = 2").count() == 0

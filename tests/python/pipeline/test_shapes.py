@@ -91,6 +91,38 @@ FEEDS = [
         models=("log", "state", "living"),
         tests=True,
     ),
+    # ExtractNewRecordState was set in the middle of the topic.
+    Feed(
+        "later_flat",
+        COLUMNS,
+        [
+            {
+                "bare+0+0.json": lines(*(postgresql("r", 100, thing(n), snapshot="true") for n in (1, 2))),
+                "schema+0+2.json": lines(*(with_schema(postgresql("c", 100 + n, thing(n)), TYPES) for n in (3, 4))),
+                "both+0+4.json.gz": zipped(
+                    lines(
+                        with_schema(postgresql("u", 105, thing(1, "old")), TYPES),
+                        postgresql("d", 106, {"id": 3, "born": None, "name": None}),
+                    )
+                ),
+            },
+            {
+                "flat+0+7.json": lines(
+                    with_schema(flattened("u", 205, thing(1, "new")), TYPES),
+                    flattened("u", 206, thing(2, "new")),
+                    # The envelope of a table's row that came late, and one that was there before it.
+                    postgresql("u", 107, thing(2, "late")),
+                    flattened("d", 108, {"id": 4, "born": None, "name": None}),
+                    flattened("c", 209, thing(5)),
+                ),
+                "control+0+20.json": lines(*CONTROL),
+                "truncate+0+35.json": lines(postgresql("t", 90)),
+                "neither+0+36.json": lines({**postgresql("u", 300, thing(1)), "more": 1}),
+            },
+        ],
+        cdc={"shape": "flattened", "reads_envelopes": True},
+        models=("log", "state", "living"),
+    ),
     Feed(
         "stored_kinds",
         COLUMNS,
@@ -139,6 +171,25 @@ def test_ledger_counts_the_control_records(project: Project, feed: str) -> None:
     (row,) = [row for row in project.ledger(feed) if "/control+" in row["file_path"]]
     counts = {name: row[f"{name}_count"] for name in ("line", "change", "rejected", "control")}
     assert counts == {"line": len(CONTROL), "change": 0, "rejected": 0, "control": len(CONTROL)}
+
+
+def test_envelopes_from_before_a_topic_was_flattened(project: Project) -> None:
+    rows = {row["id"]: (row["born"], row["name"]) for row in project.living("later_flat")}
+    assert rows == {1: ("1970-01-02", "new"), 2: ("1970-01-02", "new"), 5: ("1970-01-02", "n")}
+    assert kinds(project, "later_flat") == CONTROL_KINDS | {"change": 11, "truncate": 1, "rejected": 1}
+
+
+def test_envelopes_of_a_flattened_feed_say_what_others_do(project: Project) -> None:
+    said = {
+        feed: {
+            (row["id"], row["_cdc_source_ts"], row["_cdc_transaction_id"], row["_cdc_snapshot"])
+            for row in project.log(feed)
+            if row["_cdc_op"] == "c" and row["id"] in (3, 4)
+        }
+        for feed in ("envelopes", "later_flat")
+    }
+    assert said["later_flat"] == said["envelopes"]
+    assert {row["_cdc_snapshot"] for row in project.log("later_flat") if row["_cdc_op"] == "r"} == {"true"}
 
 
 @pytest.mark.slow

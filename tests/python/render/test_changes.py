@@ -41,6 +41,23 @@ def both_shapes() -> list[Any]:
     ]
 
 
+def test_flattened_feed_may_have_envelopes(macros: Renderer) -> None:
+    made = feed(shape="flattened", reads_envelopes=True, columns=WIDE, decimal_format="numeric")
+    sql = macros.render("decode_records_sql", made, NEXT_BATCH)
+    assert_parses(sql)
+    assert "\n    \n" not in sql, "a blank line in the compiled SQL"
+    assert macros.render("fields_of_flattened_envelope", made).strip() in sql
+    assert macros.sql("is_envelope", "record_fields") in fold(sql)
+    assert "is_envelope" not in macros.render("decode_records_sql", feed(shape="flattened"), NEXT_BATCH)
+
+
+def test_flattened_envelope_has_the_names_of_the_feed(macros: Renderer) -> None:
+    sql = macros.sql("flattened_envelope", feed(shape="flattened", add_fields_prefix="~"))
+    assert_expression_parses(sql)
+    assert "concat('~source_', name)" in sql
+    assert "'~op', record_fields['op']" in sql
+
+
 def test_decode_debezium_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
     macros.execute = False
     assert macros.sql("decode_debezium", SOURCE) == "select 1 as not_compiled"

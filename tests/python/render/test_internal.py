@@ -73,6 +73,11 @@ def test_feed_of_source_takes_the_table_over_the_source(macros: Renderer) -> Non
         ({"shape": None}, "meta.cdc.shape is not given; allowed: envelope, flattened, row."),
         # As `alluvium scaffold` writes it before it is answered.
         ({"snapshots": None}, "meta.cdc.snapshots is not given; allowed: complete, partial."),
+        ({"reads_envelopes": True}, "meta.cdc.reads_envelopes of shape envelope is true; allowed: False."),
+        (
+            {"shape": "flattened", "connector": "mongodb", "reads_envelopes": True},
+            "meta.cdc.reads_envelopes of connector mongodb is true; allowed: False.",
+        ),
         ({"layout": "flat"}, 'meta.cdc.layout is "flat"; allowed: confluent, lenses.'),
         ({"time_precision_mode": "exact"}, 'meta.cdc.time_precision_mode is "exact"; allowed: adaptive, '),
         ({"unknown_columns": "drop"}, 'meta.cdc.unknown_columns is "drop"; allowed: quarantine, ignore.'),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pkgutil
 from argparse import Namespace
 from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,3 +108,31 @@ def test_session_in_a_project_that_has_the_package(
     (package / "dbt_project.yml").touch()
     start(tmp_path, monkeypatch, "build", "theirs")
     assert len(sessions) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("Côte D'Ivoire", r"'Côte D\'Ivoire'"),
+        ("a\\'b %s", r"'a\\\'b %s'"),
+        (Decimal("9007199254740993"), "'9007199254740993'"),
+        (Decimal("1E+3"), "'1000'"),
+        (True, "'True'"),
+        (datetime(2024, 5, 1, 12, 0, 0, 123456), "'2024-05-01 12:00:00.123456'"),
+        (date(2024, 5, 1), "'2024-05-01'"),
+        (None, "null"),
+    ],
+)
+def test_values_of_seeds_are_exact(
+    sessions: list[tuple[dict[str, str], Path]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    value: Any,
+    written: str,
+) -> None:
+    """The session method passes its statement to Python's `%` with them."""
+    from dbt.adapters.spark.session import SessionConnectionWrapper
+
+    monkeypatch.setattr(SessionConnectionWrapper, "_fix_binding", SessionConnectionWrapper._fix_binding)
+    start(tmp_path, monkeypatch, "seed", "alluvium")
+    assert SessionConnectionWrapper._fix_binding(value) == written

@@ -1,4 +1,4 @@
-"""The samples are what `scripts/samples` makes of the licensed data, which lies beside the project."""
+"""The samples on disk are those that their generators make of the licensed data. Needs no Spark."""
 
 from __future__ import annotations
 
@@ -8,29 +8,27 @@ import io
 import pyarrow.parquet as pq
 import pytest
 
-from scripts.samples.__main__ import SOURCES, generated
+from scripts.samples.__main__ import SOURCES, files
 
 from .loads import REPOSITORY, SAMPLES
 
 DATA = REPOSITORY.parent / "shared" / "data"
-# Written by hand.
-BY_HAND = "README.md"
+# Beside the loads, not made by a generator.
+BY_HAND = {"README.md", "LICENSE", "LICENSE.txt"}
 
 
-def content(name: str, written: bytes) -> object:
+def content(path: str, written: bytes) -> object:
     """What a file says: other versions of zlib and of pyarrow write other bytes for it."""
-    if name.endswith(".parquet"):
+    if path.endswith(".parquet"):
         table = pq.read_table(io.BytesIO(written))
         return table.schema, table.to_pylist()
-    return gzip.decompress(written) if name.endswith(".gz") else written
+    return gzip.decompress(written) if path.endswith(".gz") else written
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_samples_are_what_the_generator_makes(source: str) -> None:
-    made = {path: content(path, written) for path, written in generated(source, DATA).items()}
-    files = [file for file in (SAMPLES / source).rglob("*") if file.is_file()]
-    found = {file.relative_to(SAMPLES / source).as_posix(): file for file in files}
-    assert made.keys() == found.keys() - {BY_HAND}
-    assert [
-        path for path, file in found.items() if path != BY_HAND and content(path, file.read_bytes()) != made[path]
-    ] == []
+    made = files(source, DATA)
+    found = {path.relative_to(SAMPLES / source).as_posix(): path for path in (SAMPLES / source).rglob("*")}
+    on_disk = {name: path.read_bytes() for name, path in found.items() if path.is_file()}
+    assert on_disk.keys() - BY_HAND == made.keys() - BY_HAND
+    assert [path for path, written in made.items() if content(path, on_disk[path]) != content(path, written)] == []

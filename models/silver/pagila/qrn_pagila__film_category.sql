@@ -1,0 +1,1 @@
+{{ rejected_rows(ref("stg_pagila__film_category")) }}

@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_pagila__language_state")) }}
