@@ -71,6 +71,7 @@ def parquet(records: Sequence[Record]) -> bytes:
 
 FORMATS: Final = {
     "json": lambda records: json_lines(records, schemas=False),
+    "json_gzip": lambda records: gzip_json_lines(records, schemas=False),
     "json_with_schema": lambda records: json_lines(records, schemas=True),
     "json_with_schema_gzip": lambda records: gzip_json_lines(records, schemas=True),
     "avro": avro_container,
@@ -78,6 +79,7 @@ FORMATS: Final = {
 }
 EXTENSIONS: Final = {
     "json": "json",
+    "json_gzip": "json.gz",
     "json_with_schema": "json",
     "json_with_schema_gzip": "json.gz",
     "avro": "avro",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +29,19 @@ def loads(source: str) -> list[str]:
 
 def expected_tables(source: str, load: str) -> list[str]:
     """Relations whose content after this load is written down."""
-    return sorted(file.stem for file in (SAMPLES / source / EXPECTED / load).glob("*.jsonl"))
+    return sorted({file.name.partition(".")[0] for file in (SAMPLES / source / EXPECTED / load).glob("*.jsonl*")})
 
 
 def expected_rows(source: str, load: str, relation: str) -> list[Texts]:
     """The content of a relation after this load, values as Spark casts them to text."""
     file = SAMPLES / source / EXPECTED / load / f"{relation}.jsonl"
+    text = file.read_text(encoding="utf-8") if file.exists() else gzip.decompress(_gzipped(file).read_bytes()).decode()
     # Not splitlines: values have line separators of Unicode.
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").removesuffix("\n").split("\n") if line]
+    return [json.loads(line) for line in text.removesuffix("\n").split("\n") if line]
+
+
+def _gzipped(file: Path) -> Path:
+    return file.with_name(f"{file.name}.gz")
 
 
 class SystemUnderTest:
@@ -96,6 +103,30 @@ def built(source: str, spark: SparkSession) -> Iterator[tuple[SystemUnderTest, s
         system.land(load)
         system.build()
         yield system, load
+
+
+@dataclass
+class Loaded:
+    """A system after its loads.
+
+    Attributes:
+        system: to ask further; what a test lands on top is there for all that come after it.
+        content: load and relation -> its rows after that load, in the columns of what was expected.
+    """
+
+    system: SystemUnderTest
+    content: dict[tuple[str, str], list[Texts]]
+
+
+def load_all(source: str, spark: SparkSession) -> Loaded:
+    """Builds the system load by load and keeps what its tables held after each."""
+    content: dict[tuple[str, str], list[Texts]] = {}
+    for system, load in built(source, spark):
+        for relation in expected_tables(source, load):
+            expected = expected_rows(source, load, relation)
+            columns = list(expected[0]) if expected else system.columns(relation)
+            content[load, relation] = system.texts(relation, columns)
+    return Loaded(system, content)
 
 
 def differences(found: Sequence[Texts], expected: Sequence[Texts]) -> list[str]:
