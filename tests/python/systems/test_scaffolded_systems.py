@@ -52,6 +52,8 @@ def answer(file: Path, system: System) -> None:
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     for table in document["sources"][0]["tables"]:
         said = system.answers.get(table["name"], {})
+        cdc = table.setdefault("config", {}).setdefault("meta", {}).setdefault("cdc", {})
+        cdc |= said.get("cdc", {})
         for column in table["columns"]:
             column |= said.get("columns", {}).get(column["name"], {})
     file.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
