@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_erp__customer_state")) }}
