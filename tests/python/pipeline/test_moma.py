@@ -11,6 +11,7 @@ import pytest
 
 from .project import REPOSITORY, Feed, Project, Row
 
+SAMPLES = REPOSITORY / "samples" / "moma"
 FOLDERS = {"artists": "envelope-avro", "artists_flattened": "unwrapped-avro", "artworks": "unwrapped-avro"}
 ENTITIES = ["artists", *(pytest.param(entity, marks=pytest.mark.slow) for entity in ("artists_flattened", "artworks"))]
 ARTISTS = {
@@ -27,7 +28,7 @@ ARTWORK_NUMBERS = ("artwork_id", "artist_id", "date", "durations")
 def files(entity: str) -> list[Path]:
     """The entity's files in the order of their offsets."""
     topic = f"moma.public.{entity.removesuffix('_flattened')}"
-    return sorted((REPOSITORY / "samples" / "moma" / FOLDERS[entity]).glob(f"{topic}+0+*.avro"))
+    return sorted((SAMPLES / "1-snapshot" / FOLDERS[entity]).glob(f"{topic}+0+*.avro"))
 
 
 def records(content: bytes) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 Row = dict[str, Any]
 
-MOMA = Path(__file__).resolve().parents[3] / "samples" / "moma"
+MOMA = Path(__file__).resolve().parents[3] / "samples" / "moma" / "1-snapshot"
 
 
 @dataclass(frozen=True)
