@@ -35,4 +35,5 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
 
 
 def _indented(text: RenderableType) -> Padding:
-    return Padding(text, (0, 0, 0, 6))
+    # Else each line is filled with blanks, and that of a pipe has thousands.
+    return Padding(text, (0, 0, 0, 6), expand=False)

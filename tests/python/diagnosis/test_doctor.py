@@ -434,5 +434,6 @@ def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert code == 3
     assert "loss  Truncates are not in the files [truncates-not-sent]" in output
     assert "1 finding, 1 loss." in output
+    assert "      docs/doctor/truncates-not-sent.md\n" in output, "no line is filled with blanks"
     code, output = run(capsys, monkeypatch, str(root), "--json")
     assert (code, json.loads(output)[0]["code"]) == (3, "truncates-not-sent")

@@ -9,16 +9,17 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .loads import SAMPLES, expected_rows, loads
+
 Row = dict[str, Any]
 
-MOMA = Path(__file__).resolve().parents[3] / "samples" / "moma" / "1-snapshot"
+MOMA = SAMPLES / "moma" / "1-snapshot"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class System:
         files: path -> content.
         tables: entity -> its living rows, each as Spark casts its values to text.
         key: entity -> columns that tell its rows apart.
-        answers: entity -> what a user adds to its declaration, after a question in words; columns by name.
+        answers: entity -> what a user adds to its declaration, after a question in words; columns by name, and `cdc`.
         asked: a part of a question that has to be there, by entity.
     """
 
@@ -150,72 +151,32 @@ def pagila_by_query() -> System:
     )
 
 
-def _outbox_row(order: int, customer: str, shipped: int | None, items: str, lsn: int, op: str = "c") -> Row:
-    row = {"order_id": order, "customer_id": customer, "order_date": 10_350, "shipped_date": shipped}
-    added = {"__op": op, "__db": "main", "__table": "cdc_events", "__schema": "datalake", "__lsn": lsn}
-    more = {"__source_ts_ms": 1_640_000_000_000 + lsn, "__deleted": "false"}
-    return {**row, "order_items": items, **added, **more}
+_DATE = {"data_type": "date", "config": {"meta": {"cdc": {"semantic_type": "io.debezium.time.Date"}}}}
+_DATES = dict.fromkeys(("order_date", "required_date", "shipped_date"), _DATE)
 
 
-_EVENTS = (
-    ("ALFKI", 10_702, _outbox_row(10_702, "ALFKI", None, '[{"product_id": 3}]', 457, "r")),
-    ("SIMOB", 11_075, _outbox_row(11_075, "SIMOB", None, "[]", 900)),
-    ("SIMOB", 11_075, _outbox_row(11_075, "SIMOB", None, '[{"product_id": 2}]', 1000, "u")),
-    ("ALFKI", 10_702, _outbox_row(10_702, "ALFKI", 10_392, '[{"product_id": 3}]', 1100, "u")),
-)
-_ORDERS: list[Row] = [
-    {"order_id": "10702", "customer_id": "ALFKI", "order_date": "1998-05-04", "shipped_date": "1998-06-15"},
-    {"order_id": "11075", "customer_id": "SIMOB", "order_date": "1998-05-04", "shipped_date": None},
-]
-_DATES = {
-    "columns": {
-        name: {"data_type": "date", "config": {"meta": {"cdc": {"semantic_type": "io.debezium.time.Date"}}}}
-        for name in ("order_date", "shipped_date")
-    }
-}
+def northwind(variant: str, *, says_types: bool = False) -> System:
+    """An outbox of orders in one of the layouts of its sinks; in few files nothing tells the key.
 
-
-def northwind_by_lenses() -> System:
-    """Lenses, JSON without schema, by two columns, the last offset in the name: 1000 sorts before 457."""
-    files: dict[str, bytes] = {}
-    for customer, order, row in _EVENTS:
-        name = f"cdc_events(0_{row['__lsn']}).json"
-        files[f"cdc-events/customer_id={customer}/order_id={order}/{name}"] = json_lines(row)
+    Args:
+        variant: folder of the sample.
+        says_types: whether the records have a schema.
+    """
+    root = SAMPLES / "northwind" / "variants" / variant
+    files = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    load = loads("northwind")[-1]
+    orders = [
+        row
+        for row in expected_rows("northwind", load, "slv_northwind__orders")
+        if row["order_id"] in ("10248", "10643", "10702", "11075")
+    ]
     return System(
-        "northwind_lenses",
+        f"northwind_{variant.replace('-', '_')}",
         files,
-        {"cdc_events": _ORDERS},
+        {"cdc_events": orders},
         {"cdc_events": ["order_id"]},
-        answers={"cdc_events": _DATES},
-        asked={"cdc_events": "order_date: does it count days since 1970?"},
-    )
-
-
-def northwind_by_confluent() -> System:
-    """Confluent, JSON with schema, one record a file."""
-    date = {"type": "int32", "optional": True, "name": "io.debezium.time.Date", "version": 1}
-    wrapped = with_schema(
-        [
-            {"field": "order_id", "type": "int16", "optional": False},
-            {"field": "customer_id", "type": "string", "optional": False},
-            {"field": "order_date", **date},
-            {"field": "shipped_date", **date},
-            {"field": "order_items", "type": "string", "optional": True, "name": "io.debezium.data.Json"},
-            *({"field": f"__{name}", "type": "string", "optional": True} for name in ("op", "db", "table", "schema")),
-            *({"field": f"__{name}", "type": "int64", "optional": True} for name in ("lsn", "source_ts_ms")),
-            {"field": "__deleted", "type": "string", "optional": True},
-        ]
-    )
-    topic = "msk.datalake.cdc_events"
-    files = {
-        confluent(topic, number, folder=f"customer_id={customer}/order_id={order}"): json_lines(wrapped(row))
-        for number, (customer, order, row) in enumerate(_EVENTS)
-    }
-    return System(
-        "northwind_confluent",
-        files,
-        {"cdc_events": _ORDERS},
-        {"cdc_events": ["order_id"]},
+        answers={"cdc_events": {"cdc": {"key": ["order_id"]}, "columns": {} if says_types else _DATES}},
+        asked={"cdc_events": "is the key order_id"},
     )
 
 
@@ -380,8 +341,11 @@ SYSTEMS = (
     moma("unwrapped-avro", "artists", "artworks"),
     pagila_by_jdbc(),
     pagila_by_query(),
-    northwind_by_lenses(),
-    northwind_by_confluent(),
+    northwind("lenses-partitioned"),
+    northwind("lenses"),
+    northwind("confluent-partitioned"),
+    northwind("confluent-json-with-schema", says_types=True),
+    northwind("confluent-avro", says_types=True),
     mysql_customer(),
     pagila_sales(),
     pagila_film(),

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,30 @@ def built(source: str, spark: SparkSession) -> Iterator[tuple[SystemUnderTest, s
         system.land(load)
         system.build()
         yield system, load
+
+
+@dataclass
+class Loaded:
+    """A system after its loads.
+
+    Attributes:
+        system: to ask further; what a test lands on top is there for all that come after it.
+        content: load and relation -> its rows after that load, in the columns of what was expected.
+    """
+
+    system: SystemUnderTest
+    content: dict[tuple[str, str], list[Texts]]
+
+
+def load_all(source: str, spark: SparkSession) -> Loaded:
+    """Builds the system load by load and keeps what its tables held after each."""
+    content: dict[tuple[str, str], list[Texts]] = {}
+    for system, load in built(source, spark):
+        for relation in expected_tables(source, load):
+            expected = expected_rows(source, load, relation)
+            columns = list(expected[0]) if expected else system.columns(relation)
+            content[load, relation] = system.texts(relation, columns)
+    return Loaded(system, content)
 
 
 def differences(found: Sequence[Texts], expected: Sequence[Texts]) -> list[str]:

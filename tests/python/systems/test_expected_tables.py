@@ -5,14 +5,11 @@ A slow suite. The expected rows are computed from the source's own data by `scri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-from .loads import SAMPLES, Texts, built, differences, expected_rows, expected_tables, loads
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from .loads import SAMPLES, Loaded, differences, expected_rows, expected_tables, loads
 
 pytestmark = pytest.mark.slow
 
@@ -25,12 +22,6 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def content(spark: SparkSession) -> dict[tuple[str, str, str], list[Texts]]:
-    """Rows by source, load and relation; built at the first use."""
-    return {}
-
-
 def test_every_load_says_what_comes_out() -> None:
     assert SOURCES
     for source in SOURCES:
@@ -38,13 +29,5 @@ def test_every_load_says_what_comes_out() -> None:
 
 
 @pytest.mark.parametrize(("source", "load", "relation"), CASES)
-def test_rows_are_the_sources(
-    source: str, load: str, relation: str, content: dict[tuple[str, str, str], list[Texts]], spark: SparkSession
-) -> None:
-    if (source, load, relation) not in content:
-        for system, landed in built(source, spark):
-            for table in expected_tables(source, landed):
-                expected = expected_rows(source, landed, table)
-                columns = list(expected[0]) if expected else system.columns(table)
-                content[source, landed, table] = system.texts(table, columns)
-    assert not differences(content[source, load, relation], expected_rows(source, load, relation))
+def test_rows_are_the_sources(source: str, load: str, relation: str, loaded: Callable[[str], Loaded]) -> None:
+    assert not differences(loaded(source).content[load, relation], expected_rows(source, load, relation))

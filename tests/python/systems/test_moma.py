@@ -5,12 +5,13 @@ A slow suite.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from .loads import SystemUnderTest, built
+from .loads import Loaded, SystemUnderTest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,13 +54,9 @@ def rows(spark: SparkSession, query: str) -> Rows:
 
 
 @pytest.fixture(scope="module")
-def moma(spark: SparkSession) -> SystemUnderTest:
-    """Six loads are six commits of the state: built one by one, where another test has not done so before."""
-    system = SystemUnderTest("moma", spark)
-    if not spark.catalog.tableExists(STATE):
-        for one_more, _ in built("moma", spark):
-            system = one_more
-    return system
+def moma(loaded: Callable[[str], Loaded]) -> SystemUnderTest:
+    """Six loads are six commits of the state."""
+    return loaded("moma").system
 
 
 @pytest.fixture(scope="module")

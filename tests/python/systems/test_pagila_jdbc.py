@@ -130,17 +130,19 @@ class TestSamples:
         assert changed == {"106"}, "committed below the watermark"
 
 
+@pytest.fixture(scope="module")
+def system(spark: SparkSession) -> SystemUnderTest:
+    """After the last load; how the tables are after each one is in test_expected_tables."""
+    if spark.catalog.tableExists("silver.snp_pagila_jdbc__address"):
+        # The other module has built all loads, one by one.
+        return SystemUnderTest(SOURCE, spark)
+    *_, (system, _) = built(SOURCE, spark)
+    return system
+
+
 @pytest.mark.slow
 class TestTables:
-    """The tables after the last load; how they are after each one is in test_expected_tables."""
-
-    @pytest.fixture(scope="class")
-    def system(self, spark: SparkSession) -> SystemUnderTest:
-        if spark.catalog.tableExists("silver.snp_pagila_jdbc__address"):
-            # The other module has built all loads, one by one.
-            return SystemUnderTest(SOURCE, spark)
-        *_, (system, _) = built(SOURCE, spark)
-        return system
+    """The tables."""
 
     def test_all_records_of_the_query(self, system: SystemUnderTest) -> None:
         polled = [

@@ -70,17 +70,19 @@ class TestSamples:
         assert shipments == [[["1", "SHIPPED"]], [["1", "SHIPPED"]], []], "the request was withdrawn"
 
 
+@pytest.fixture(scope="module")
+def system(spark: SparkSession) -> SystemUnderTest:
+    """After the last load; how the tables are after each one is in test_expected_tables."""
+    system = SystemUnderTest(SOURCE, spark)
+    for load in loads(SOURCE):
+        system.land(load)
+    system.build()
+    return system
+
+
 @pytest.mark.slow
 class TestTables:
-    """The tables after the last load; how they are after each one is in test_expected_tables."""
-
-    @pytest.fixture(scope="class")
-    def system(self, spark: SparkSession) -> SystemUnderTest:
-        system = SystemUnderTest(SOURCE, spark)
-        for load in loads(SOURCE):
-            system.land(load)
-        system.build()
-        return system
+    """The tables."""
 
     def test_customers_printed_document(self, system: SystemUnderTest) -> None:
         (susan,) = [row for row in system.texts("dim_storefront_customer", PERSON) if row["customer_id"] == SUSAN]

@@ -1,0 +1,20 @@
+with orders as (
+    select
+        order_id,
+        from_json(
+            shipper,
+            '
+            shipper_id int,
+            company_name string,
+            phone string
+            '
+        ) as document
+    from {{ ref("slv_northwind__orders") }}
+)
+
+select
+    order_id,
+    document.shipper_id,
+    document.company_name,
+    document.phone
+from orders

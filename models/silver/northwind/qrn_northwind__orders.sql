@@ -1,0 +1,1 @@
+{{ rejected_rows(ref("stg_northwind__orders")) }}

@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_northwind__events_state")) }}

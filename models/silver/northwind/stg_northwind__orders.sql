@@ -1,0 +1,7 @@
+{{ config(
+    materialized="incremental",
+    incremental_strategy="append",
+    post_hook="{{ alluvium.record_applied_files() }}",
+) }}
+
+{{ decode_debezium(source("northwind", "orders")) }}

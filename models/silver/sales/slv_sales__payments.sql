@@ -1,0 +1,1 @@
+{{ living_rows(ref("slv_sales__payments_state")) }}
