@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parent.parent
 SAMPLES = PROJECT / "samples"
 CORPUS = SAMPLES / "pg-envelope-json-schemas"
-# What the first demo lands: the shop until a schema change in the middle of the capture, the first MoMA files.
+# What the first demo lands of the shop: until a schema change in the middle of the capture.
 FIRST_CHECKPOINT = "01-before-ddl"
-FIRST_MOMA_OFFSET = 300
 CONFLUENT_NAME = re.compile(r"(.+)\+(\d+)\+(\d+)\.[^/]+$")
 LENSES_NAME = re.compile(r"(.+)\((\d+)_(\d+)\)\.[^/]+$")
 # The main job: these alone are built in a few minutes. `systems` builds the others, too.
@@ -118,9 +117,6 @@ def sample_files(everything: Collection[str]) -> Iterator[tuple[Path, Path]]:
     for file in sorted((CORPUS / "bronze").rglob("*")):
         if file.is_file() and ("shop" in everything or landed_by(file, FIRST_CHECKPOINT)):
             yield file, Path("shop") / file.relative_to(CORPUS / "bronze")
-    for file in sorted((SAMPLES / "moma").rglob("*.avro")):
-        if "moma" in everything or int(_named(file)[2]) <= FIRST_MOMA_OFFSET:
-            yield file, file.relative_to(SAMPLES)
     for source in sorted(folder.parent.name for folder in SAMPLES.glob("*/expected")):
         folders = loads(source)
         for load in folders if source in everything else folders[:1]:
