@@ -62,8 +62,9 @@ def moma(loaded: Callable[[str], Loaded]) -> SystemUnderTest:
 @pytest.fixture(scope="module")
 def commits(moma: SystemUnderTest, spark: SparkSession) -> list[Commit]:
     """The first version with each state of artist 299; versions that changed properties alone have the one before."""
-    history = f"select version, date_format(timestamp, 'yyyy-MM-dd HH:mm:ss.SSS') from (describe history {STATE})"
-    versions = sorted(rows(spark, history))
+    history = spark.sql(f"describe history {STATE}")
+    times = history.selectExpr("version", "date_format(timestamp, 'yyyy-MM-dd HH:mm:ss.SSS') as committed_at")
+    versions = sorted(tuple(row) for row in times.collect())
     found = [
         Commit(version, at, rows(spark, f"select {COLUMNS} from {STATE} version as of {version} where artist_id = 299"))
         for version, at in versions
