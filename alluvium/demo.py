@@ -1,4 +1,4 @@
-"""The main job on the samples: `make demo` and, with a later batch of files, `make demo-changes`.
+"""The main job on the samples: `make demo`, `make demo-changes` with a later batch of files, `make demo-systems`.
 
 Lands sample files as a sink would, runs ``dbt build`` in this process, and tells what came out of it. The figures are
 read from the tables (file ledger, change logs, states), never counted on the way.
@@ -13,7 +13,7 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parent.parent
 SAMPLES = PROJECT / "samples"
 CORPUS = SAMPLES / "pg-envelope-json-schemas"
-# What the first demo lands: the shop until a schema change in the middle of the capture, the first MoMA files.
+# What the first demo lands of the shop: until a schema change in the middle of the capture.
 FIRST_CHECKPOINT = "01-before-ddl"
-FIRST_MOMA_OFFSET = 300
 CONFLUENT_NAME = re.compile(r"(.+)\+(\d+)\+(\d+)\.[^/]+$")
 LENSES_NAME = re.compile(r"(.+)\((\d+)_(\d+)\)\.[^/]+$")
+# The main job: these alone are built in a few minutes. `systems` builds the others, too.
+MAIN_SOURCES = ("moma", "shop")
 # Sources in the order of docs/systems/README.md.
 SYSTEMS = {
     "pagila_jdbc": "Pagila, query-based: PostgreSQL, Kafka Connect JDBC",
@@ -52,14 +53,13 @@ LEDGER_COMMAND = (
     ' from silver.cdc_run_ledger order by recorded_at desc" --output json',
     "what the last runs did, table by table",
 )
-OTHER_COMMANDS = (
-    (
-        '.venv/bin/dbt show --inline "select order_no, status, _cdc_file_path, _cdc_line'
-        ' from silver.slv_shop__orders where order_no = 9" --output json',
-        "a row, with the file and line that made it",
-    ),
-    (".venv/bin/dbt docs generate && .venv/bin/dbt docs serve", "lineage and the meaning of every column"),
+SYSTEMS_COMMAND = ("make demo-systems", "land and build every source system, a line for each")
+ROW_COMMAND = (
+    '.venv/bin/dbt show --inline "select order_no, status, _cdc_file_path, _cdc_line'
+    ' from silver.slv_shop__orders where order_no = 9" --output json',
+    "a row, with the file and line that made it",
 )
+DOCS_COMMAND = (".venv/bin/dbt docs generate && .venv/bin/dbt docs serve", "lineage and the meaning of every column")
 
 
 @dataclass
@@ -108,17 +108,18 @@ def landing_directory() -> Path:
     return Path(os.environ.get("ALLUVIUM_LANDING", PROJECT / "landing"))
 
 
-def sample_files(everything: bool) -> Iterator[tuple[Path, Path]]:
-    """The sample files to have landed, each with its place below the landing directory."""
+def sample_files(everything: Collection[str]) -> Iterator[tuple[Path, Path]]:
+    """The sample files to have landed, each with its place below the landing directory.
+
+    Args:
+        everything: sources whose later files are wanted, too.
+    """
     for file in sorted((CORPUS / "bronze").rglob("*")):
-        if file.is_file() and (everything or landed_by(file, FIRST_CHECKPOINT)):
+        if file.is_file() and ("shop" in everything or landed_by(file, FIRST_CHECKPOINT)):
             yield file, Path("shop") / file.relative_to(CORPUS / "bronze")
-    for file in sorted((SAMPLES / "moma").rglob("*.avro")):
-        if everything or int(_named(file)[2]) <= FIRST_MOMA_OFFSET:
-            yield file, file.relative_to(SAMPLES)
     for source in sorted(folder.parent.name for folder in SAMPLES.glob("*/expected")):
         folders = loads(source)
-        for load in folders if everything else folders[:1]:
+        for load in folders if source in everything else folders[:1]:
             for file in sorted(path for path in load.rglob("*") if path.is_file()):
                 yield file, Path(source) / file.relative_to(load)
 
@@ -129,9 +130,9 @@ def loads(source: str) -> list[Path]:
     return sorted(numbered, key=lambda folder: int(folder.name.partition("-")[0]))
 
 
-def all_landed() -> bool:
-    """Whether every sample file lies in the landing directory."""
-    return all((landing_directory() / place).exists() for _, place in sample_files(everything=True))
+def all_landed(sources: Collection[str]) -> bool:
+    """Whether every sample file of these sources lies in the landing directory."""
+    return all((landing_directory() / place).exists() for _, place in sample_files(everything=sources))
 
 
 def landed_by(file: Path, checkpoint: str) -> bool:
@@ -150,8 +151,8 @@ def _named(file: Path) -> tuple[str, str, str]:
     return topic, partition, offset
 
 
-def land(everything: bool) -> int:
-    """Copy the sample files that are not there yet; returns how many."""
+def land(everything: Collection[str]) -> int:
+    """Copy the sample files that are not there yet, of some sources the later ones, too; returns how many."""
     landed = 0
     for file, place in sample_files(everything):
         target = landing_directory() / place
@@ -310,16 +311,18 @@ def last_figures() -> dict[str, Entity]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the demo; `arguments` is empty or ``["changes"]``. Returns the exit status."""
-    if arguments not in ([], ["changes"]):
-        print("demo: the only argument is 'changes'.", file=sys.stderr)
+    """Run the demo; `arguments` is empty, ``["changes"]`` or ``["systems"]``. Returns the exit status."""
+    if arguments not in ([], ["changes"], ["systems"]):
+        print("demo: the only arguments are 'changes' and 'systems'.", file=sys.stderr)
         return 2
     console = Console()
     # A file or a pipe has no width of its own, and rich would cut the table to 80 columns.
     console.width = max(console.width, 120) if not console.is_terminal else console.width
     started = time.monotonic()
     before = last_figures()
-    landed = land(everything=arguments == ["changes"])
+    sources = tuple(SYSTEMS) if arguments == ["systems"] else MAIN_SOURCES
+    # What is not built now lands, too: a plain `dbt build` builds every source.
+    landed = land(everything=sources if arguments else ())
     console.print(
         f"Landed {landed} new files in {landing_directory()}." if landed else "No file landed since the last run."
     )
@@ -327,13 +330,14 @@ def main(arguments: list[str]) -> int:
     from pyspark.sql import SparkSession
 
     # Without news the models say so themselves; their tests have passed on the same rows before.
-    complete = bool(before) and not landed
+    complete = not landed and {name.partition(".")[0] for name in before} >= set(sources)
+    selection = () if arguments == ["systems"] else ("--select", *(f"source:{name}+" for name in sources))
     console.print("dbt run" if complete else "dbt build", style="bold")
-    build = run_dbt(console, "run" if complete else "build")
+    build = run_dbt(console, "run" if complete else "build", *selection)
     if complete and build.success and build.found_files:
         # A run before this one was stopped after it had landed files. Their rows have to be tested too.
         complete = False
-        build = run_dbt(console, "build")
+        build = run_dbt(console, "build", *selection)
     if not build.success:
         console.print("dbt failed:", style="bold red")
         for error in build.errors:
@@ -344,7 +348,8 @@ def main(arguments: list[str]) -> int:
     now = entities(spark)
     console.print()
     show_entities(console, now, before, build)
-    show_systems(console, now, build)
+    if arguments == ["systems"]:
+        show_systems(console, now, build)
     show_marts(console, spark)
     figures_file().write_text(json.dumps([entity.__dict__ for entity in now]))
     if complete:
@@ -353,8 +358,9 @@ def main(arguments: list[str]) -> int:
         console.print(f"{build.tests} tests passed.", style="bold")
     console.print(f"{time.monotonic() - started:.0f} seconds.")
     console.print("\nNext:")
-    first = LEDGER_COMMAND if all_landed() else CHANGES_COMMAND
-    for command, purpose in (first, *OTHER_COMMANDS):
+    first = LEDGER_COMMAND if all_landed(sources) else CHANGES_COMMAND
+    last = DOCS_COMMAND if arguments == ["systems"] else SYSTEMS_COMMAND
+    for command, purpose in (first, ROW_COMMAND, last):
         console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False, soft_wrap=True)
     return 0
 

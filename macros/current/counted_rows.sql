@@ -15,7 +15,7 @@
     {%- endif -%}
     {%- set adds_from = alluvium.adds_from(feed, resets) if batches else none -%}
     {%- do alluvium.announce_way_of_counting(feed, batches, adds_from) -%}
-    {%- set resets = alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, ""))
+    {%- set resets = alluvium.standing_resets(change_log, feed, batches, snapshotted_with, "")
         if batches and is_incremental() and not adds_from else resets -%}
     {{ return(adapter.dispatch("counted_rows", "alluvium")(change_log, feed, delete_policy, batches, resets, adds_from)) }}
 {% endmacro %}

@@ -27,7 +27,7 @@
         {%- if newest > lowest or newest > known -%}
             {#- A contested key's past may reach back behind the oldest change. -#}
             {%- set above = "" if alluvium.has_contested_keys(feed) else [lowest, known or lowest] | min -%}
-            {%- do resets.extend(alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, above))) -%}
+            {%- do resets.extend(alluvium.standing_resets(change_log, feed, batches, snapshotted_with, above)) -%}
         {%- endif -%}
         {%- set newest = ([known] + resets | map(attribute="position") | list) | max -%}
         {%- do alluvium.remember("reset_at", this, newest) if newest != known -%}
@@ -185,10 +185,33 @@ from (
 
 
 {#
+    The resets from a position on that no rejected line keeps from being one, oldest first, as {position, micros}. Few logs have a
+    reset and a rejected line: to ask for the two one after the other takes a fifth of the time of the whole query, which
+    took more than a state's own merge (Spark 3.5.7, a thousand rows).
+#}
+{% macro standing_resets(change_log, feed, batches, snapshotted_with, above) %}
+    {%- set resets = alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, above, false)) -%}
+    {%- set has_rejected = resets and alluvium.query_rows(alluvium.rejected_line_sql(change_log, batches)) -%}
+    {%- set standing = alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, above)) if has_rejected else resets -%}
+    {{ return(standing | sort(attribute="position", case_sensitive=true)) }}
+{% endmacro %}
+
+
+{% macro rejected_line_sql(change_log, batches) -%}
+select _cdc_file_path
+from {{ change_log }}
+where
+    _cdc_kind = 'rejected'
+    and _cdc_batch <= {{ batches.until }}
+limit 1
+{%- endmacro %}
+
+
+{#
     A snapshot of which a row is rejected closes nothing: that row has not vanished. Nor does one that ends after a line came of which nobody
     knows what it was, unless the file was written before the snapshot was taken; of a full dump the file says it.
 #}
-{% macro resets_sql(change_log, feed, batches, snapshotted_with, above) -%}
+{% macro resets_sql(change_log, feed, batches, snapshotted_with, above, without_rejected=true) -%}
 select
     position,
     unix_micros(min(source_ts)) as micros
@@ -208,6 +231,7 @@ from (
     {{ alluvium.resets_of_other_logs_sql(snapshotted_with, change_log, feed, batches, above) | indent(4) }}
     {%- endif %}
 ) as _cdc_resets
+{%- if without_rejected %}
 where not exists (
     select 1
     {%- if feed.full_dumps %}
@@ -230,8 +254,8 @@ where not exists (
         )
     {%- endif %}
 )
+{%- endif %}
 group by position
-order by position
 {%- endmacro %}
 
 

@@ -9,7 +9,8 @@
     {%- if cdc.stored_as_scd_type and alluvium.newest_pending_batch() and not alluvium.is_level_with_upstreams() -%}
         {%- set feed = alluvium.feed_of_node("resolve_moved_versions", model) -%}
         {%- set steps = [] -%}
-        {%- for step in range(100) if alluvium.follows_moves(feed) and steps | length == step -%}
+        {%- set follows_moves = alluvium.follows_moves(feed) and alluvium.has_moved_rows() -%}
+        {%- for step in range(100) if follows_moves and steps | length == step -%}
             {%- set moved = alluvium.moved_versions_sql(feed) -%}
             {%- if alluvium.query_rows("select 1 as moved from (" ~ moved ~ ") as moved limit 1") -%}
                 {%- do run_query(alluvium.resolve_moved_versions_sql(feed, moved)) -%}

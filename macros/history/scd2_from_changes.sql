@@ -87,7 +87,7 @@
     {%- endif -%}
     {%- set known = alluvium.known_reset(this).partition(" ")[2] if feed.full_dumps and is_incremental() else "" -%}
     {%- do alluvium.refuse_broken_dump("scd2_from_changes", change_log, feed, batches, known) if known -%}
-    {%- set resets = alluvium.query_rows(alluvium.resets_sql(change_log, feed, batches, snapshotted_with, "")) -%}
+    {%- set resets = alluvium.standing_resets(change_log, feed, batches, snapshotted_with, "") -%}
     {%- set fingerprint = local_md5(tojson(resets)) ~ (" " ~ (resets | last).position if feed.full_dumps and resets else "") -%}
     {%- if batches.after != batches.until or fingerprint != alluvium.known_reset(this) -%}
         {%- do alluvium.remember("reset_at", this, fingerprint) -%}

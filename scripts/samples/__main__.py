@@ -14,6 +14,7 @@ SAMPLES: Final = Path(__file__).parent.parent.parent / "samples"
 # Each module has `files(data)`. One is imported when its source is asked for, and no sooner.
 SOURCES: Final = {
     "erp": "scripts.samples.erp",
+    "moma": "scripts.samples.moma",
     "northwind": "scripts.samples.northwind",
     "pagila": "scripts.samples.pagila",
     "pagila_jdbc": "scripts.samples.pagila_jdbc",

@@ -1,6 +1,7 @@
 {{ config(
     materialized="incremental",
     incremental_strategy="merge",
+    partition_by=["classification"],
     post_hook="{{ alluvium.record_applied_batches() }}",
     meta={"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}},
 ) }}

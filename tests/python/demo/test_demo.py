@@ -39,10 +39,16 @@ def living_rows(spark: SparkSession) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def shown(spark: SparkSession) -> dict[str, str]:
-    """What `make demo`, twice, `make demo-changes` and `make demo` again print, and what the tables held after each."""
+    """What `make demo`, twice, its changes, `make demo` again and its systems print, and what the tables held then."""
     printed: dict[str, str] = {}
     patch = pytest.MonkeyPatch()
-    for step, arguments in (("first", []), ("second", []), ("changes", ["changes"]), ("last", [])):
+    for step, arguments in (
+        ("first", []),
+        ("second", []),
+        ("changes", ["changes"]),
+        ("last", []),
+        ("systems", ["systems"]),
+    ):
         output = io.StringIO()
         console = Console(file=output, width=120)
         patch.setattr(demo, "Console", lambda console=console: console)
@@ -76,7 +82,20 @@ def test_changes_equal_the_oracle_at_the_end_and_are_shown(shown: dict[str, str]
     assert json.loads(shown["changes rows"]) == oracle_rows("04-final")
     assert re.search(r"shop\.orders +15 \(\+9\)", shown["changes"])
     assert "make demo-changes" not in shown["changes"] + shown["last"]
+    assert all(shown[step].count("make demo-systems") == 1 for step in ("first", "second", "changes", "last"))
     assert shown["last rows"] == shown["changes rows"]
+
+
+@pytest.mark.parametrize("source", demo.SYSTEMS)
+def test_each_system_has_a_line(source: str, shown: dict[str, str]) -> None:
+    _, _, systems = shown["systems"].partition("The source systems")
+    (line,) = re.findall(rf"^{source} +(.+)$", systems, re.MULTILINE)
+    assert line.startswith(demo.SYSTEMS[source])
+    files, events, rows, checks = (int(figure.replace(",", "")) for figure in line.split()[-4:])
+    assert files
+    assert events
+    assert rows
+    assert checks
 
 
 def test_marts_add_up(spark: SparkSession, shown: dict[str, str]) -> None:
@@ -87,7 +106,7 @@ def test_marts_add_up(spark: SparkSession, shown: dict[str, str]) -> None:
             (select count(*) from silver.slv_shop__order_items) as in_silver,
             (select sum(artwork_count) from gold.agg_artworks_by_classification) as artworks
     """).collect()
-    assert (row.in_marts, row.artworks) == (row.in_silver, 900)
+    assert (row.in_marts, row.artworks) == (row.in_silver, 915)
 
 
 def readme_commands() -> list[str]:

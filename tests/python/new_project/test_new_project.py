@@ -207,7 +207,7 @@ def test_parses_without_a_warning_and_has_no_model_of_the_package(tmp_path: Path
     """Also with a source that the package has, too, and after `dbt deps` with the package's place in a variable."""
     project = tmp_path / "tables"
     run(tmp_path, "alluvium.cli", "new", "tables")
-    location = {"shop": "pg-envelope-json-schemas/bronze/confluent-json-gz", "moma": "moma"}[source]
+    location = {"shop": "pg-envelope-json-schemas/bronze/confluent-json-gz", "moma": "moma/1-snapshot"}[source]
     run(project, "alluvium.cli", "scaffold", str(REPOSITORY / "samples" / location), "--source", source, "--history")
     other = tmp_path / "elsewhere"
     other.symlink_to(package_directory())

@@ -11,6 +11,7 @@ import pytest
 
 from .project import REPOSITORY, Feed, Project, Row
 
+SAMPLES = REPOSITORY / "samples" / "moma"
 FOLDERS = {"artists": "envelope-avro", "artists_flattened": "unwrapped-avro", "artworks": "unwrapped-avro"}
 ENTITIES = ["artists", *(pytest.param(entity, marks=pytest.mark.slow) for entity in ("artists_flattened", "artworks"))]
 ARTISTS = {
@@ -27,7 +28,7 @@ ARTWORK_NUMBERS = ("artwork_id", "artist_id", "date", "durations")
 def files(entity: str) -> list[Path]:
     """The entity's files in the order of their offsets."""
     topic = f"moma.public.{entity.removesuffix('_flattened')}"
-    return sorted((REPOSITORY / "samples" / "moma" / FOLDERS[entity]).glob(f"{topic}+0+*.avro"))
+    return sorted((SAMPLES / "1-snapshot" / FOLDERS[entity]).glob(f"{topic}+0+*.avro"))
 
 
 def records(content: bytes) -> list[dict[str, Any]]:
@@ -50,6 +51,12 @@ def rounds(entity: str) -> list[dict[str, bytes]]:
     return [first | second, last] if entity == "artists" else [first | second | last]
 
 
+def with_changes() -> dict[str, bytes]:
+    """The flattened artists, and what happens to two of them afterwards, at the end a delete."""
+    changed = sorted(SAMPLES.glob("*/topics/moma.public.artists/*/*.avro"))
+    return {path.name: path.read_bytes() for path in [*files("artists_flattened"), *changed]}
+
+
 FEEDS = [
     Feed(
         f"moma_{entity}",
@@ -64,6 +71,18 @@ FEEDS = [
     )
     for entity in FOLDERS
 ]
+FEEDS.append(
+    Feed(
+        "moma_deletes",
+        ARTISTS,
+        [with_changes()],
+        key=["artist_id"],
+        cdc={"shape": "flattened"},
+        using="avro",
+        models=("log", "state", "hard"),
+        slow=True,
+    )
+)
 
 
 @pytest.mark.parametrize("entity", ENTITIES)
@@ -102,3 +121,24 @@ def test_null_and_empty_stay_apart(project: Project) -> None:
     missing = [artist for artist, nationality in envelope.items() if nationality is None]
     assert len(missing) == 3
     assert {flattened[artist] for artist in missing if artist in flattened} <= {""}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("role", "values"),
+    [
+        (
+            "state",
+            {
+                299: ("Gerhard M. Bakker", "German", "Male", 1905, 1989),
+                441: ("J. J. Beljon", "Dutch", "Male", 1922, 2002),
+            },
+        ),
+        ("hard", {299: (None,) * 5, 441: (None,) * 5}),
+    ],
+)
+def test_soft_delete_keeps_the_values_and_hard_delete_the_key_alone(
+    project: Project, role: str, values: dict[int, tuple[Any, ...]]
+) -> None:
+    deleted = [row for row in project.state("moma_deletes", role=role) if row["_is_deleted"]]
+    assert {row["artist_id"]: tuple(row[name] for name in list(ARTISTS)[1:]) for row in deleted} == values

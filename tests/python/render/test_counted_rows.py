@@ -46,6 +46,7 @@ def state(newest: str | None = None, oldest: str | None = None) -> Renderer:
         "select max(_cdc_position)": ({"position": newest},),
         "show tblproperties": [],
         "unix_micros(min(source_ts))": RESETS,
+        "select _cdc_file_path from": [],
     }
     return renderer
 

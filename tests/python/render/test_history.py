@@ -42,6 +42,7 @@ def with_news(**properties: str) -> Renderer:
         **NEWS,
         "show tblproperties silver.slv_shop__orders_history": [APPLIED, *mine],
         "unix_micros(min(source_ts))": RESETS,
+        "select _cdc_file_path from": [],
     }
     return renderer
 

@@ -26,6 +26,7 @@ def state(known: str | None, *, incremental: bool = True, **news: str | None) ->
         "show tblproperties": properties,
         "max(if(is_reset": [{"oldest_change": None, "oldest_reset": None, "newest_reset": None} | news],
         "unix_micros(min(source_ts))": RESETS,
+        "select _cdc_file_path from": [],
     }
     return renderer
 
@@ -132,6 +133,29 @@ def test_remembered_resets() -> None:
     assert renderer.render("remembered_resets") == []
     renderer.answers["set alluvium.resets"] = [{"value": '[{"position": "20", "micros": 2000}]'}]
     assert renderer.render("remembered_resets") == RESETS[:1]
+
+
+def test_standing_resets_ask_for_rejected_lines_last() -> None:
+    renderer = state("10")
+    renderer.answers["unix_micros(min(source_ts))"] = RESETS[::-1]
+    assert renderer.render("standing_resets", LOG, feed(), BATCHES, [], "10") == RESETS
+    assert ["not exists" in sql for sql in renderer.queries] == [False, False]
+    renderer.answers["select _cdc_file_path from"] = [{"_cdc_file_path": "a"}]
+    renderer.queries.clear()
+    assert renderer.render("standing_resets", LOG, feed(), BATCHES, [], "10") == RESETS
+    assert ["not exists" in sql for sql in renderer.queries] == [False, False, True]
+    none = state("10")
+    none.answers["unix_micros(min(source_ts))"] = []
+    assert none.render("standing_resets", LOG, feed(), BATCHES, [], "10") == []
+    assert len(none.queries) == 1
+
+
+def test_rejected_line_sql(macros: Renderer) -> None:
+    assert "_cdc_batch <= 6" in macros.sql("rejected_line_sql", LOG, BATCHES)
+    assert_parses(macros.render("rejected_line_sql", LOG, BATCHES))
+    plain = macros.render("resets_sql", LOG, feed(), BATCHES, [OTHER], "10", False)
+    assert "rejected" not in plain
+    assert_parses(plain)
 
 
 @pytest.mark.parametrize("connector", ["postgresql", "mariadb"])

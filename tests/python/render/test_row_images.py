@@ -234,6 +234,7 @@ def following(found: list[dict[str, Any]], missing: list[dict[str, Any]]) -> Ren
     """A state whose rows have moved; the oldest position of a step is `found`, unless a test says more."""
     renderer = state()
     renderer.answers = {"insert into": [], "select 1 as missing": missing} | renderer.answers
+    renderer.answers |= {"select 1 as moved": [{"moved": 1}]}
     renderer.answers |= {"min(_cdc_created_position)": found, "create table": [], "drop table": [], "merge into": []}
     return renderer
 
@@ -241,9 +242,12 @@ def following(found: list[dict[str, Any]], missing: list[dict[str, Any]]) -> Ren
 def test_resolve_moved_values() -> None:
     renderer = following([{"created_position": "20.30.1"}], [])
     ran = [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values") if not sql.startswith("set")]
-    assert ran[:9] == ["select", "drop", "create", "drop", "create", "insert", "insert", "select", "select"]
+    assert ran[:10] == ["select", "select", "drop", "create", "drop", "create", "insert", "insert", "select", "select"]
     assert (ran.count("merge"), ran.count("create"), ran.count("insert")) == (1, 2, 200), "a chain that never ends"
     renderer.answers["min(_cdc_created_position)"] = [{"created_position": None}]
+    assert [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values")] == ["set", "select", "select"]
+    assert renderer.render("has_moved_rows") is True
+    renderer.answers["select 1 as moved"] = []
     assert [sql.split(" ")[0] for sql in renderer.does("resolve_moved_values")] == ["set", "select"]
     assert renderer.render("oldest_created_position", "t") is None
     renderer.answers["set alluvium.oldest_change."] = []

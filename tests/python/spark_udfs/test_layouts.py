@@ -136,7 +136,7 @@ def test_recorded_layouts_are_equal(captures: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["envelope-avro", "unwrapped-avro"])
 def test_files_of_the_confluent_sink(folder: str) -> None:
-    files = sorted((REPOSITORY / "samples" / "moma" / folder).glob("*.avro"))
+    files = sorted((REPOSITORY / "samples" / "moma" / "1-snapshot" / folder).glob("*.avro"))
     assert files
     for file in files:
         records = read(file)

@@ -19,7 +19,7 @@ from .loads import SAMPLES, expected_rows, loads
 
 Row = dict[str, Any]
 
-MOMA = SAMPLES / "moma"
+MOMA = SAMPLES / "moma" / "1-snapshot"
 
 
 @dataclass(frozen=True)
