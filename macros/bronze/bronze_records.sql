@@ -35,6 +35,7 @@ select
 from {{ feed.relation }}
 where
     _metadata.file_path not like '%.gz'
+    and {{ alluvium.holds_values("_metadata.file_path") }}
     {%- if runs is not none %}
     and {{ alluvium.file_predicate(runs) }}
     {%- endif %}
@@ -61,6 +62,7 @@ from (
     from {{ alluvium.file_listing(feed) }}
     where
         length > 0
+        and {{ alluvium.holds_values("_metadata.file_path") }}
         {%- if feed.format == "json" %}
         and _metadata.file_path like '%.gz'
         {%- endif %}

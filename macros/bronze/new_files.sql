@@ -29,6 +29,15 @@
 {% endmacro %}
 
 
+{#
+    Not so `<topic>+<partition>+<offset>.keys.avro` and `.headers.avro`: with store.kafka.keys and store.kafka.headers the Confluent
+    sink writes them beside the values. Read as rows, keys would be rows of NULLs.
+#}
+{% macro holds_values(path) %}
+    {{ return("not " ~ path ~ " rlike '[+][0-9]+[+][0-9]+[.](keys|headers)[.][^/]*$'") }}
+{% endmacro %}
+
+
 {# The external table that lists a source's files. #}
 {% macro file_listing(feed) %}
     {{ return(api.Relation.create(schema=feed.relation.schema, identifier=feed.relation.identifier ~ "__files")) }}
@@ -77,7 +86,9 @@
             _metadata.file_path as file_path,
             _metadata.file_size as file_length
         from {{ listing }}
-        where length > 0
+        where
+            length > 0
+            and {{ alluvium.holds_values("_metadata.file_path") }}
     ),
     applied as (
         select

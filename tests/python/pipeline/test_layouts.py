@@ -35,6 +35,12 @@ CONFLUENT = {
     "odd/no number.json": (None, None),
     "odd/no extension": (None, None),
 }
+# What the Confluent sink writes beside the values, with `store.kafka.keys` and `store.kafka.headers`.
+BESIDE_VALUES = (
+    "partition=0/shop.things+0+0000000000.keys.json",
+    "partition=0/shop.things+0+0000000001.headers.json.gz",
+    "partition=11/shop.things+11+0000000042.keys.json.gz",
+)
 LENSES = {
     "shop.things(0_12).json": (0, 12),
     "shop.things(3_000000000042).json.gz": (3, 42),
@@ -57,7 +63,10 @@ FEEDS = [
     Feed(
         "confluent",
         COLUMNS,
-        [{path: content(path, number, envelope(number)) for number, path in enumerate(CONFLUENT)}],
+        [
+            {path: content(path, number, envelope(number)) for number, path in enumerate(CONFLUENT)}
+            | {path: content(path, 0, b'{"id": 1}\n') for path in BESIDE_VALUES}
+        ],
         location="bucket of the shop, 100% (ü+é)/topics/shop.things",
         models=("log", "state"),
     ),
@@ -109,6 +118,10 @@ def test_file_is_read_once_with_its_lineage(project: Project, feed: str, path: s
     assert unquote(row["_cdc_file_path"]).endswith("/" + path)
     assert (row["_cdc_kafka_partition"], row["_cdc_file_offset"]) == paths[path]
     assert (row["_cdc_line"], row["_cdc_kafka_offset"], row["_cdc_kind"]) == (1, None, "change")
+
+
+def test_keys_and_headers_beside_the_values_are_no_lines(project: Project) -> None:
+    assert len(project.log("confluent")) == len(CONFLUENT)
 
 
 def test_location_with_odd_characters_gives_every_row_its_key(project: Project) -> None:
