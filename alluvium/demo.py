@@ -38,7 +38,7 @@ MAIN_SOURCES = ("moma", "shop")
 # Sources in the order of docs/systems/README.md.
 SYSTEMS = {
     "pagila_jdbc": "Pagila, query-based: PostgreSQL, Kafka Connect JDBC",
-    "northwind": "Northwind outbox: PostgreSQL, Debezium, Lenses",
+    "northwind": "Northwind outbox: PostgreSQL, Debezium",
     "erp": "Customers of an ERP: MariaDB, Debezium",
     "moma": "MoMA: PostgreSQL, Debezium, Avro",
     "sales": "Pagila sales: Kafka, Avro",
