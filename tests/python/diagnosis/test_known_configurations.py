@@ -5,6 +5,7 @@ The systems' options are those that their authors printed, without what says not
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -150,6 +151,13 @@ def test_configurations_of_the_source_systems(tmp_path: Path, name: str) -> None
 
 
 def test_columns_of_folders_are_named_where_they_are_no_part_of_the_key(tmp_path: Path) -> None:
-    found = findings(tmp_path, "northwind_confluent_sink")
+    orders = [(10_702, "ALFKI"), (11_075, "SIMOB"), (11_080, "ALFKI"), (11_081, "SIMOB")]
+    for offset, (order, customer) in enumerate(orders):
+        folder = tmp_path / f"topics/orders/customer_id={customer}/order_id={order}"
+        folder.mkdir(parents=True)
+        row = {"order_id": order, "customer_id": customer, "__op": "c", "__lsn": 100 + offset, "__deleted": "false"}
+        (folder / f"orders+0+{offset:010d}.json").write_text(f"{json.dumps(row)}\n", encoding="utf-8")
+    sink = Configuration("orders", CASES["northwind_confluent_sink"].options)
+    found = list(findings_of_connector(sink, inspect(str(tmp_path))))
     (folders,) = [finding for finding in found if finding.code == "folders-by-mutable-column"]
     assert "on customer_id, no part" in folders.evidence
