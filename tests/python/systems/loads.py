@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,8 +93,11 @@ class SystemUnderTest:
 
     def texts(self, relation: str, columns: Sequence[str]) -> list[Texts]:
         """The rows of a relation, each value as Spark casts it to text."""
+        table = self._spark.table(_qualified(relation))
+        singles = [name for name, type_ in table.dtypes if type_ == "float" and name in columns]
         casts = [f"cast(`{name}` as string) as `{name}`" for name in columns]
-        return [row.asDict() for row in self._spark.table(_qualified(relation)).selectExpr(*casts).collect()]
+        rows = [row.asDict() for row in table.selectExpr(*casts).collect()]
+        return [row | {name: _shortest(row[name]) for name in singles} for row in rows]
 
 
 def built(source: str, spark: SparkSession) -> Iterator[tuple[SystemUnderTest, str]]:
@@ -127,6 +131,19 @@ def load_all(source: str, spark: SparkSession) -> Loaded:
             columns = list(expected[0]) if expected else system.columns(relation)
             content[load, relation] = system.texts(relation, columns)
     return Loaded(system, content)
+
+
+def _shortest(text: str | None) -> str | None:
+    """A `float` in as few digits as tell it from others; Java may write more before version 19 (JDK-4511638)."""
+    if text is None or "E" not in text:
+        return text
+    number, exponent = text.split("E")
+    packed = struct.pack("f", float(text))
+    for digits in range(1, 9):
+        shorter = f"{float(number):.{digits}f}E{exponent}"
+        if struct.pack("f", float(shorter)) == packed:
+            return shorter
+    return text
 
 
 def differences(found: Sequence[Texts], expected: Sequence[Texts]) -> list[str]:
