@@ -320,7 +320,8 @@ def main(arguments: list[str]) -> int:
     console.width = max(console.width, 120) if not console.is_terminal else console.width
     started = time.monotonic()
     before = last_figures()
-    sources = tuple(SYSTEMS) if arguments == ["systems"] else MAIN_SOURCES
+    is_whole = arguments == ["systems"]
+    sources = tuple(SYSTEMS) if is_whole else MAIN_SOURCES
     # What is not built now lands, too: a plain `dbt build` builds every source.
     landed = land(everything=sources if arguments else ())
     console.print(
@@ -331,7 +332,7 @@ def main(arguments: list[str]) -> int:
 
     # Without news the models say so themselves; their tests have passed on the same rows before.
     complete = not landed and {name.partition(".")[0] for name in before} >= set(sources)
-    selection = () if arguments == ["systems"] else ("--select", *(f"source:{name}+" for name in sources))
+    selection = () if is_whole else ("--select", *(f"source:{name}+" for name in sources))
     console.print("dbt run" if complete else "dbt build", style="bold")
     build = run_dbt(console, "run" if complete else "build", *selection)
     if complete and build.success and build.found_files:
@@ -348,7 +349,7 @@ def main(arguments: list[str]) -> int:
     now = entities(spark)
     console.print()
     show_entities(console, now, before, build)
-    if arguments == ["systems"]:
+    if is_whole:
         show_systems(console, now, build)
     show_marts(console, spark)
     figures_file().write_text(json.dumps([entity.__dict__ for entity in now]))
@@ -359,7 +360,7 @@ def main(arguments: list[str]) -> int:
     console.print(f"{time.monotonic() - started:.0f} seconds.")
     console.print("\nNext:")
     first = LEDGER_COMMAND if all_landed(sources) else CHANGES_COMMAND
-    last = DOCS_COMMAND if arguments == ["systems"] else SYSTEMS_COMMAND
+    last = DOCS_COMMAND if is_whole else SYSTEMS_COMMAND
     for command, purpose in (first, ROW_COMMAND, last):
         console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False, soft_wrap=True)
     return 0

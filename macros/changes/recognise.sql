@@ -186,12 +186,18 @@ rows as (
         {{ alluvium.row_of_record(record) }} as fields,
         if(
             has_schema,
-            {{ alluvium.semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium.schema_fields_type() ~ ">').fields") | indent(4) }},
+            {{ alluvium.semantic_types_of_row(record) | indent(4) }},
             semantic_types
         ) as record_semantic_types
     from unwrapped
 )
 {%- endmacro %}
+
+
+{# Of the columns of a row, from the schema beside its payload. #}
+{% macro semantic_types_of_row(record) %}
+    {{ return(alluvium.semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium.schema_fields_type() ~ ">').fields")) }}
+{% endmacro %}
 
 
 {#
@@ -229,7 +235,7 @@ rows as (
             when not has_schema then semantic_types
             when is_envelope
                 then {{ alluvium.semantic_types_of_fields("filter(from_json(" ~ record ~ "['schema'], '" ~ alluvium.envelope_schema_type() ~ "').fields, field -> field.field = 'after')[0].fields") | indent(16) }}
-            else {{ alluvium.semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium.schema_fields_type() ~ ">').fields") | indent(12) }}
+            else {{ alluvium.semantic_types_of_row(record) | indent(12) }}
         end as record_semantic_types
     from shapes
 )

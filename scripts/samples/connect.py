@@ -85,6 +85,11 @@ def decimal(precision: int, scale: int, *, optional: bool = False, default: Deci
     return Schema("bytes", optional, DECIMAL, 1, parameters, default)
 
 
+def utc(text: str) -> datetime:
+    """A time in UTC, from its text in ISO 8601."""
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+
+
 def milliseconds(moment: datetime) -> int:
     """Milliseconds since 1970."""
     return (moment - EPOCH) // timedelta(milliseconds=1)

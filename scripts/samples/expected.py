@@ -33,9 +33,13 @@ def _joined(values: Iterable[Any]) -> str:
 
 def table(rows: Iterable[Row], key: Sequence[str]) -> bytes:
     """The rows as JSON lines of texts, in the order of the key."""
-    ordered = sorted(rows, key=lambda row: tuple(row[name] for name in key))
-    lines = (json.dumps({name: text(value) for name, value in row.items()}, ensure_ascii=False) for row in ordered)
-    return "".join(f"{line}\n" for line in lines).encode()
+    return lines(sorted(rows, key=lambda row: tuple(row[name] for name in key)))
+
+
+def lines(rows: Iterable[Row]) -> bytes:
+    """The rows as JSON lines of texts, as they come."""
+    texts = ({name: text(value) for name, value in row.items()} for row in rows)
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in texts).encode()
 
 
 def tables(load: str, content: Mapping[str, tuple[Iterable[Row], Sequence[str]]]) -> dict[str, bytes]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timezone
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +16,10 @@ import fastavro
 
 from scripts.samples import data as source_data
 from scripts.samples import expected, postgresql
-from scripts.samples.connect import Row
+from scripts.samples.connect import Row, utc
 from scripts.samples.postgresql import INT32, TEXT, Database, Table
-from scripts.samples.sinks import Files, confluent, copied
+from scripts.samples.sinks import Files, copied
 
-FLUSH_SIZE: Final = 300
 # Offsets of the captured files.
 CAPTURED: Final = (0, 300, 600)
 AFTER_CAPTURE: Final = 900
@@ -100,14 +97,15 @@ def files(data: Path) -> Mapping[str, bytes]:
         if "/envelope-avro/" in path
         for record in _records(content)
     }
-    landed = {database.topic(table): AFTER_CAPTURE for table in (ARTISTS, ARTWORKS)}
+    offsets = {database.topic(table): AFTER_CAPTURE for table in (ARTISTS, ARTWORKS)}
     before: dict[str, bytes] = {}
     for number, (name, change) in enumerate(LOADS, start=1):
         load = f"{number}-{name}"
         start = len(database.changes)
         change(database, data, made)
         for table in (ARTISTS, ARTWORKS):
-            made |= copied(_landed(database, table, start, landed), load)
+            changes = database.changes[start:]
+            made |= copied(postgresql.landed(database, table, changes, offsets, "avro", flattened=True), load)
         now = expected.tables(load, _content(database, earlier))
         # A table that a load leaves as it was is not written down again.
         content = {path.rpartition("/")[2]: rows for path, rows in now.items()}
@@ -128,19 +126,6 @@ def _records(content: bytes) -> list[dict[str, Any]]:
     return list(fastavro.reader(io.BytesIO(content)))  # type: ignore[arg-type]
 
 
-def _landed(database: Database, table: Table, start: int, landed: dict[str, int]) -> Files:
-    """What is there is written each minute (`rotate.schedule.interval.ms=60000`)."""
-    topic = database.topic(table)
-    of_table = [change for change in database.changes[start:] if change.table.name == table.name]
-    written: Files = {}
-    for _, group in groupby(of_table, key=lambda change: change.processed_at // 60_000):
-        part = list(group)
-        records = postgresql.records(database, table, part, flattened=True, offset=landed[topic])
-        landed[topic] = records[-1].offset + (2 if part[-1].op == "d" else 1)
-        written |= confluent(topic, records, "avro", FLUSH_SIZE)
-    return written
-
-
 def _snapshot(database: Database, data: Path, made: Files) -> None:
     """The captured rows are the database's; those that the changes and the join need are read with them."""
     artists = _source_rows(data, "artists", lambda row: int(row["artist_id"]) == PICASSO)
@@ -150,7 +135,7 @@ def _snapshot(database: Database, data: Path, made: Files) -> None:
         lambda row: int(row["artist_id"]) == PICASSO and row["classification"] == "Print",
     )
     content = {"artists": (ARTISTS, artists), "artworks": (ARTWORKS, [*prints, PICADOR_ROW])}
-    database.snapshot(content, _at("2021-12-25 03:11:34.191"))
+    database.snapshot(content, utc("2021-12-25 03:11:34.191"))
     for table in (ARTISTS, ARTWORKS):
         for path, written in made.items():
             if f"/unwrapped-avro/moma.public.{table.name}+" in path:
@@ -168,7 +153,7 @@ def _first_changes(database: Database, _: Path, __: Files) -> None:
     _update(database, "2021-12-29 20:06:44.351", ARTWORKS, PICADOR, {"acquisition_date": "2009-04-19"})
     _update(database, "2021-12-29 20:49:27.802", ARTWORKS, PICADOR, {"date": 1960})
     database.lsn = 3_692_866_569_488 - postgresql.CHANGE
-    database.commit(_at("2021-12-29 21:47:16.010"), ("delete", ARTISTS, (BELJON,)))
+    database.commit(utc("2021-12-29 21:47:16.010"), ("delete", ARTISTS, (BELJON,)))
     database.lsn = 3_702_529_196_360
     _update(database, "2021-12-30 13:21:40.126", ARTISTS, BAKKER, {"birth_year": 1907})
     _update(database, "2021-12-30 13:24:58.540", ARTISTS, BAKKER, {"death_year": 1989})
@@ -187,7 +172,7 @@ def _birth_year(database: Database, _: Path, __: Files) -> None:
 
 
 def _delete(database: Database, _: Path, __: Files) -> None:
-    database.commit(_at("2021-12-30 18:02:31.447"), ("delete", ARTISTS, (BAKKER,)))
+    database.commit(utc("2021-12-30 18:02:31.447"), ("delete", ARTISTS, (BAKKER,)))
 
 
 # What each is called, and what happens in it: each but the first ends where a state of artist 299 is printed.
@@ -202,11 +187,7 @@ LOADS: Final = (
 
 
 def _update(database: Database, at: str, table: Table, key: int, values: Row) -> None:
-    database.commit(_at(at), ("update", table, ((key,), values)))
-
-
-def _at(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+    database.commit(utc(at), ("update", table, ((key,), values)))
 
 
 def _source_rows(data: Path, table: str, wanted: Callable[[Mapping[str, str]], bool]) -> list[Row]:

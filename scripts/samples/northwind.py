@@ -301,10 +301,8 @@ def _values(row: Row, names: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _territories(employee: Row) -> str:
-    """An array of structs as Spark casts it to text."""
-    rows = [[expected.text(territory[name]) for name in _TERRITORY] for territory in employee["territories"]]
-    return f"[{', '.join('{' + ', '.join(str(value) for value in row) + '}' for row in rows)}]"
+def _territories(employee: Row) -> list[Row]:
+    return [{name: territory[name] for name in _TERRITORY} for territory in employee["territories"]]
 
 
 def _event(row: Row) -> Row:

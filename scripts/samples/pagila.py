@@ -6,23 +6,20 @@ source is from; README.md beside the samples names it. Of the films some are tak
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 from scripts.samples import data as source_data
-from scripts.samples import postgresql
-from scripts.samples.connect import Row, Schema, decimal
-from scripts.samples.postgresql import ENUM, INT16, INT32, MOMENT, TEXT, Change, Database, Table
-from scripts.samples.sinks import Files, confluent, copied
+from scripts.samples import expected, postgresql
+from scripts.samples.connect import Row, Schema, decimal, utc
+from scripts.samples.postgresql import ENUM, INT16, INT32, MOMENT, TEXT, Database, Table
+from scripts.samples.sinks import Files, copied
 
 FILMS: Final = frozenset({*range(1, 11), 100, 375, 376})
-FLUSH_SIZE: Final = 300
 
 YEAR: Final = Schema("int32", optional=True)
 FEATURES: Final = Schema("array", optional=True, items=Schema("string", optional=True))
@@ -65,30 +62,16 @@ def files(data: Path) -> Mapping[str, bytes]:
     """The files of the four loads, and the rows that the tables have after each; `data` has the folder pagila."""
     database = Database("pagila", "pagila", "public", "1.6.1.Final", lsn=1_177_089_474_560, transaction=18_422)
     made: Files = {}
-    landed: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     for number, (name, change, flattened) in enumerate(LOADS, start=1):
         load = f"{number}-{name}"
         start = len(database.changes)
         change(database, data)
         for table in TABLES.values():
-            made |= copied(_landed(database, table, database.changes[start:], landed, flattened=flattened), load)
+            changes = database.changes[start:]
+            made |= copied(postgresql.landed(database, table, changes, offsets, "parquet", flattened=flattened), load)
         made |= {f"expected/{load}/{relation}.jsonl": rows for relation, rows in _expected(database).items()}
     return made
-
-
-def _landed(
-    database: Database, table: Table, changes: Sequence[Change], landed: dict[str, int], *, flattened: bool
-) -> Files:
-    """Objects of up to 300 records; what is there is written each minute (`rotate.schedule.interval.ms=60000`)."""
-    topic = database.topic(table)
-    of_table = [change for change in changes if change.table.name == table.name]
-    written: Files = {}
-    for _, group in groupby(of_table, key=lambda change: change.processed_at // 60_000):
-        part = list(group)
-        records = postgresql.records(database, table, part, flattened=flattened, offset=landed.get(topic, 0))
-        landed[topic] = records[-1].offset + (2 if part[-1].op == "d" else 1)
-        written |= confluent(topic, records, "parquet", FLUSH_SIZE)
-    return written
 
 
 def _snapshot(database: Database, data: Path) -> None:
@@ -103,7 +86,7 @@ def _snapshot(database: Database, data: Path) -> None:
         "film_category": [_numbers(row) for row in _rows(data, "film_category") if int(row["film_id"]) in FILMS],
         "language": [_numbers(row) for row in _rows(data, "language")],
     }
-    database.snapshot({name: (TABLES[name], content[name]) for name in TABLES}, _at("2021-08-19 02:32:14.432"))
+    database.snapshot({name: (TABLES[name], content[name]) for name in TABLES}, utc("2021-08-19 02:32:14.432"))
 
 
 def _first_changes(database: Database, _: Path) -> None:
@@ -132,7 +115,7 @@ def _flattened(database: Database, _: Path) -> None:
     database.lsn += 4_096
     content = {name: (table, database.content(table)) for name, table in TABLES.items()}
     database.rows = {}
-    database.snapshot(content, _at("2021-08-20 01:43:37.108"))
+    database.snapshot(content, utc("2021-08-20 01:43:37.108"))
 
 
 def _film_changes(database: Database, _: Path) -> None:
@@ -171,7 +154,7 @@ def _cast_of(database: Database, film: int) -> list[tuple[int, ...]]:
 
 
 def _insert(database: Database, at: str, table: str, row: Row) -> None:
-    database.commit(_at(at), ("insert", TABLES[table], {**row, "last_update": _moment(at, None)}))
+    database.commit(utc(at), ("insert", TABLES[table], {**row, "last_update": _moment(at, None)}))
 
 
 def _update(
@@ -180,20 +163,16 @@ def _update(
     """One statement; the trigger `last_updated` sets the time at which the transaction began."""
     touched = {"last_update": _moment(at, now)}
     changes = [("update", TABLES[table], (key, {**values, **touched})) for key, values in rows.items()]
-    database.commit(_at(at), *changes)
+    database.commit(utc(at), *changes)
 
 
 def _delete(database: Database, at: str, table: str, keys: Iterable[tuple[int, ...]]) -> None:
-    database.commit(_at(at), *(("delete", TABLES[table], key) for key in keys))
-
-
-def _at(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+    database.commit(utc(at), *(("delete", TABLES[table], key) for key in keys))
 
 
 def _moment(at: str, now: str | None) -> str:
     """A transaction begins before it is committed; by how much is printed for two of them."""
-    return postgresql.zoned(_at(now) if now else _at(at) - timedelta(microseconds=26_947))
+    return postgresql.zoned(utc(now) if now else utc(at) - timedelta(microseconds=26_947))
 
 
 def _rows(data: Path, table: str) -> Iterable[dict[str, str]]:
@@ -203,7 +182,7 @@ def _rows(data: Path, table: str) -> Iterable[dict[str, str]]:
 def _numbers(row: Mapping[str, str]) -> dict[str, Any]:
     """The keys as numbers, the time as the connector writes it, all else as it is."""
     values: dict[str, Any] = {name: int(value) if name.endswith("_id") else value for name, value in row.items()}
-    return {**values, "last_update": postgresql.zoned(_at(row["last_update"]))}
+    return {**values, "last_update": postgresql.zoned(utc(row["last_update"]))}
 
 
 def _film(row: Mapping[str, str]) -> dict[str, Any]:
@@ -213,7 +192,7 @@ def _film(row: Mapping[str, str]) -> dict[str, Any]:
         **{name: row[name] or None for name in ("title", "description", "rating")},
         **{name: int(row[name]) if row[name] else None for name in numbers},
         **{name: Decimal(row[name]) for name in ("rental_rate", "replacement_cost")},
-        "last_update": postgresql.zoned(_at(row["last_update"])),
+        "last_update": postgresql.zoned(utc(row["last_update"])),
         "special_features": [feature.strip('"') for feature in row["special_features"].strip("{}").split(",")],
     }
 
@@ -221,14 +200,15 @@ def _film(row: Mapping[str, str]) -> dict[str, Any]:
 def _expected(database: Database) -> dict[str, bytes]:
     """The tables as they are now, and the mart of the films: relation -> its rows as texts."""
     tables = {name: database.content(table) for name, table in TABLES.items()}
-    found = {
+    found: dict[str, list[Row]] = {
         f"slv_pagila__{name}": [
-            {column: _text(column, row[column]) for column in TABLES[name].columns} for row in content
+            {**{column: row[column] for column in TABLES[name].columns}, "last_update": _spark_time(row["last_update"])}
+            for row in content
         ]
         for name, content in tables.items()
     }
     found["dim_film"] = _dim_film(tables, _times_of_films(database))
-    return {relation: _lines(rows) for relation, rows in found.items()}
+    return {relation: expected.lines(rows) for relation, rows in found.items()}
 
 
 def _times_of_films(database: Database) -> dict[int, int]:
@@ -237,7 +217,7 @@ def _times_of_films(database: Database) -> dict[int, int]:
     return {change.after["film_id"]: change.source["ts_ms"] for change in of_films if change.after}
 
 
-def _dim_film(tables: Mapping[str, Sequence[Row]], changed_at: Mapping[int, int]) -> list[dict[str, str | None]]:
+def _dim_film(tables: Mapping[str, Sequence[Row]], changed_at: Mapping[int, int]) -> list[Row]:
     """One row per film, with the names of its language, categories and actors."""
     languages = {row["language_id"]: row["name"].rstrip() for row in tables["language"]}
     categories = {row["category_id"]: row["name"] for row in tables["category"]}
@@ -254,7 +234,7 @@ def _dim_film(tables: Mapping[str, Sequence[Row]], changed_at: Mapping[int, int]
         "special_features",
         "rating",
     )
-    found = []
+    found: list[Row] = []
     for film in tables["film"]:
         number = film["film_id"]
         of_film = {
@@ -265,29 +245,16 @@ def _dim_film(tables: Mapping[str, Sequence[Row]], changed_at: Mapping[int, int]
         }
         found.append(
             {
-                **{column: _text(column, film[column]) for column in copied_columns},
+                **{column: film[column] for column in copied_columns},
                 "language": languages[film["language_id"]],
                 "original_language": languages.get(film["original_language_id"]),
-                **{column: _text(column, sorted(names)) for column, names in of_film.items()},
-                "changed_at": _spark_time(datetime.fromtimestamp(changed_at[number] / 1000, timezone.utc)),
+                **{column: sorted(names) for column, names in of_film.items()},
+                "changed_at": datetime.fromtimestamp(changed_at[number] / 1000, timezone.utc),
             }
         )
     return found
 
 
-def _text(column: str, value: Any) -> str | None:
-    """The value as Spark casts it to text."""
-    if value is None:
-        return None
-    if column == "last_update":
-        return str(value).replace("T", " ").removesuffix("Z")
-    return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
-
-
-def _spark_time(moment: datetime) -> str:
-    digits = f"{moment:%f}".rstrip("0")
-    return f"{moment:%Y-%m-%d %H:%M:%S}{'.' if digits else ''}{digits}"
-
-
-def _lines(rows: Sequence[Mapping[str, str | None]]) -> bytes:
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+def _spark_time(zoned: str) -> str:
+    """A time that the connector has written, as Spark casts it to text."""
+    return zoned.replace("T", " ").removesuffix("Z")

@@ -16,11 +16,9 @@ import pyarrow.parquet as pq
 from scripts.samples import data as licensed
 from scripts.samples import expected
 from scripts.samples.connect import TIMESTAMP, Row, Schema, arrow_fields, struct
+from scripts.samples.postgresql import INT16, INT32, TEXT
 from scripts.samples.sinks import Files, Record, confluent, copied
 
-INT16: Final = Schema("int16")
-INT32: Final = Schema("int32")
-TEXT: Final = Schema("string")
 UPDATED: Final = Schema("int64", name=TIMESTAMP, version=1)
 
 COLUMNS: Final[Mapping[str, Mapping[str, Schema]]] = {

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import Any, Final
 
 from scripts.samples.connect import Row, Schema, milliseconds, struct
-from scripts.samples.sinks import Record
+from scripts.samples.sinks import Files, Record, confluent
 
 DATE: Final = "io.debezium.time.Date"
 ZONED_TIMESTAMP: Final = "io.debezium.time.ZonedTimestamp"
@@ -29,6 +30,7 @@ DAY: Final = Schema("int32", name=DATE, version=1)
 DOCUMENT: Final = Schema("string", name=JSON, version=1)
 MOMENT: Final = Schema("string", name=ZONED_TIMESTAMP, version=1, default="1970-01-01T00:00:00Z")
 
+FLUSH_SIZE: Final = 300
 # Bytes of the write-ahead log between two changes, and from a transaction's last change to its commit.
 CHANGE: Final = 128
 _COMMIT: Final = 48
@@ -261,3 +263,35 @@ def records(
         found.append(Record(offset, change.flattened if flattened else change.envelope, schema))
         offset += 2 if change.op == "d" else 1
     return found
+
+
+def landed(
+    database: Database,
+    table: Table,
+    changes: Iterable[Change],
+    offsets: dict[str, int],
+    file_format: str,
+    *,
+    flattened: bool,
+) -> Files:
+    """Objects of a table's changes: of up to 300 records, and what is there is written each minute.
+
+    The sinks have `flush.size=300` and `rotate.schedule.interval.ms=60000`.
+
+    Args:
+        database: whose topic it is.
+        table: whose changes are taken.
+        changes: in their order; those of other tables are passed by.
+        offsets: of the next message by topic, 0 where there is none; counted on here.
+        file_format: one of `sinks.FORMATS`.
+        flattened: whether ExtractNewRecordState is set.
+    """
+    topic = database.topic(table)
+    of_table = [change for change in changes if change.table.name == table.name]
+    written: Files = {}
+    for _, group in groupby(of_table, key=lambda change: change.processed_at // 60_000):
+        part = list(group)
+        messages = records(database, table, part, flattened=flattened, offset=offsets.get(topic, 0))
+        offsets[topic] = messages[-1].offset + (2 if part[-1].op == "d" else 1)
+        written |= confluent(topic, messages, file_format, FLUSH_SIZE)
+    return written

@@ -6,7 +6,6 @@ each five minutes ended (`MINUTES`).
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from scripts.samples import data as source_data
+from scripts.samples import expected
 from scripts.samples.connect import EPOCH, Row, Schema, struct
 from scripts.samples.sinks import Files, Record, confluent, copied
 
@@ -68,13 +68,13 @@ def files(data: Path) -> Mapping[str, bytes]:
         made |= copied(_landed(sales, offset), load)
         offset += len(sales)
         payments |= {sale["payment_id"]: sale for sale in sales}
-        expected: dict[str, Sequence[Mapping[str, str | None]]] = {
+        content: dict[str, Sequence[Row]] = {
             "agg_rental_sales_by_region": _by_region(payments.values(), regions),
             "agg_rental_sales_by_window": _by_window(payments.values(), regions),
         }
         if number == 1:
-            expected["slv_sales__payments"] = [_texts(payments[key]) for key in sorted(payments)]
-        made |= {f"expected/{load}/{relation}.jsonl": _lines(rows) for relation, rows in expected.items()}
+            content["slv_sales__payments"] = [payments[key] for key in sorted(payments)]
+        made |= {f"expected/{load}/{relation}.jsonl": expected.lines(rows) for relation, rows in content.items()}
     return made
 
 
@@ -157,11 +157,3 @@ def _by_window(payments: Iterable[Row], regions: Mapping[str, str]) -> list[dict
 
 def _amount(payment: Row) -> Decimal:
     return Decimal(str(payment["amount"]))
-
-
-def _texts(row: Row) -> dict[str, str | None]:
-    return {name: None if value is None else str(value) for name, value in row.items()}
-
-
-def _lines(rows: Iterable[Mapping[str, str | None]]) -> bytes:
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()

@@ -27,7 +27,7 @@ class Record:
     Attributes:
         offset: in its Kafka partition.
         value: the fields of `schema`.
-        schema: what the converter knew of it; None, when `schemas.enable` is false.
+        schema: what the converter knows of it.
         kafka_partition: of the topic.
     """
 

@@ -22,15 +22,5 @@ with orders as (
 
 select
     order_id,
-    document.customer_id,
-    document.company_name,
-    document.contact_name,
-    document.contact_title,
-    document.address,
-    document.city,
-    document.region,
-    document.postal_code,
-    document.country,
-    document.phone,
-    document.fax
+    document.*
 from orders

@@ -34,22 +34,5 @@ with orders as (
 
 select
     order_id,
-    document.employee_id,
-    document.last_name,
-    document.first_name,
-    document.title,
-    document.title_of_courtesy,
-    document.birth_date,
-    document.hire_date,
-    document.address,
-    document.city,
-    document.region,
-    document.postal_code,
-    document.country,
-    document.home_phone,
-    document.extension,
-    document.notes,
-    document.reports_to,
-    document.photo_path,
-    document.territories
+    document.*
 from orders

@@ -15,8 +15,5 @@ with items as (
 
 select
     order_id,
-    document.product_id,
-    document.unit_price,
-    document.quantity,
-    document.discount
+    document.*
 from items

@@ -34,27 +34,5 @@ with items as (
 
 select
     order_id,
-    document.product_id,
-    document.product_name,
-    document.quantity_per_unit,
-    document.unit_price,
-    document.units_in_stock,
-    document.units_on_order,
-    document.reorder_level,
-    document.discontinued,
-    document.category_id,
-    document.category_name,
-    document.description,
-    document.supplier_id,
-    document.company_name,
-    document.contact_name,
-    document.contact_title,
-    document.address,
-    document.city,
-    document.region,
-    document.postal_code,
-    document.country,
-    document.phone,
-    document.fax,
-    document.homepage
+    document.*
 from items

@@ -18,11 +18,5 @@ with orders as (
 
 select
     order_id,
-    document.freight,
-    document.ship_name,
-    document.ship_address,
-    document.ship_city,
-    document.ship_region,
-    document.ship_postal_code,
-    document.ship_country
+    document.*
 from orders

@@ -14,7 +14,5 @@ with orders as (
 
 select
     order_id,
-    document.shipper_id,
-    document.company_name,
-    document.phone
+    document.*
 from orders

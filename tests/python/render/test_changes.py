@@ -414,6 +414,11 @@ def test_types_of_the_parts_of_a_record(macros: Renderer) -> None:
     assert macros.render("schema_fields_type") in macros.render("envelope_schema_type")
 
 
+def test_semantic_types_of_row(macros: Renderer) -> None:
+    fields = f"from_json(lines[0]['schema'], 'struct<fields:{macros.render('schema_fields_type')}>').fields"
+    assert macros.render("semantic_types_of_row", "lines[0]") == macros.render("semantic_types_of_fields", fields)
+
+
 def test_semantic_types_of_fields(macros: Renderer) -> None:
     sql = macros.sql("semantic_types_of_fields", "x")
     assert "filter(x, field -> coalesce(field.name, field.items.name) is not null)" in sql

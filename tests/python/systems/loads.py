@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from alluvium import demo
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -20,12 +22,12 @@ SAMPLES = REPOSITORY / "samples"
 EXPECTED = "expected"
 
 Texts = dict[str, str | None]
+Rows = list[tuple[Any, ...]]
 
 
 def loads(source: str) -> list[str]:
     """The source's loads in their order: folders `<n>-<what>`."""
-    folders = [folder.name for folder in (SAMPLES / source).iterdir() if folder.name.partition("-")[0].isdigit()]
-    return sorted(folders, key=lambda name: int(name.partition("-")[0]))
+    return [folder.name for folder in demo.loads(source)]
 
 
 def expected_tables(source: str, load: str) -> list[str]:
@@ -131,6 +133,11 @@ def load_all(source: str, spark: SparkSession) -> Loaded:
             columns = list(expected[0]) if expected else system.columns(relation)
             content[load, relation] = system.texts(relation, columns)
     return Loaded(system, content)
+
+
+def rows_of(spark: SparkSession, query: str) -> Rows:
+    """The rows of a query, in its order."""
+    return [tuple(row) for row in spark.sql(query).collect()]
 
 
 def _shortest(text: str | None) -> str | None:

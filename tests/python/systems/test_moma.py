@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from .loads import Loaded, SystemUnderTest
+from .loads import Loaded, Rows, SystemUnderTest, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.slow
-
-Rows = list[tuple[Any, ...]]
 
 STATE = "silver.slv_moma__artists_state"
 LOG = "silver.stg_moma__artists"
@@ -48,11 +46,6 @@ class Commit(NamedTuple):
     found: Rows
 
 
-def rows(spark: SparkSession, query: str) -> Rows:
-    """The rows of a query, in its order."""
-    return [tuple(row) for row in spark.sql(query).collect()]
-
-
 @pytest.fixture(scope="module")
 def moma(loaded: Callable[[str], Loaded]) -> SystemUnderTest:
     """Six loads are six commits of the state."""
@@ -66,7 +59,9 @@ def commits(moma: SystemUnderTest, spark: SparkSession) -> list[Commit]:
     times = history.selectExpr("version", "date_format(timestamp, 'yyyy-MM-dd HH:mm:ss.SSS') as committed_at")
     versions = sorted(tuple(row) for row in times.collect())
     found = [
-        Commit(version, at, rows(spark, f"select {COLUMNS} from {STATE} version as of {version} where artist_id = 299"))
+        Commit(
+            version, at, rows_of(spark, f"select {COLUMNS} from {STATE} version as of {version} where artist_id = 299")
+        )
         for version, at in versions
     ]
     return [next(same) for _, same in groupby(found, key=lambda commit: commit.found)]
@@ -79,14 +74,14 @@ def test_six_printed_states_of_artist_299_by_version(commits: list[Commit]) -> N
 
 def test_six_printed_states_of_artist_299_by_timestamp(commits: list[Commit], spark: SparkSession) -> None:
     by_time = f"select {COLUMNS} from {STATE} timestamp as of '{{}}' where artist_id = 299"
-    assert [rows(spark, by_time.format(commit.committed_at)) for commit in commits] == [[state] for state in STATES]
+    assert [rows_of(spark, by_time.format(commit.committed_at)) for commit in commits] == [[state] for state in STATES]
 
 
 def test_changes_between_the_second_and_the_fourth_commit(commits: list[Commit], spark: SparkSession) -> None:
     """The change log between what the state had applied at both."""
     applied = "(select max(_cdc_batch) from {} version as of {})"
     first, last = (applied.format(STATE, commits[number].version) for number in (1, 3))
-    found = rows(
+    found = rows_of(
         spark,
         f"""
         select artist_id, _cdc_op, name, nationality, date_format(_cdc_source_ts, 'yyyy-MM-dd HH:mm')
@@ -107,26 +102,26 @@ def test_states_are_partitioned_and_a_move_leaves_one_row(moma: SystemUnderTest,
     ):
         (detail,) = spark.sql(f"describe detail {state}").collect()
         assert detail["partitionColumns"] == [column]
-        assert rows(spark, f"select {key} from {state} group by 1 having count(*) > 1") == []
-    assert rows(spark, f"select artist_id from {STATE} where artist_id = 299 and nationality = 'American'") == []
+        assert rows_of(spark, f"select {key} from {state} group by 1 having count(*) > 1") == []
+    assert rows_of(spark, f"select artist_id from {STATE} where artist_id = 299 and nationality = 'American'") == []
 
 
 def test_empty_text_is_null_in_a_partition_column(moma: SystemUnderTest, spark: SparkSession) -> None:
     """Delta's log has no empty text as a partition's value; the change log has it."""
     newest = "select {} from {} where artist_id = 525 order by _cdc_position desc limit 1"
-    assert rows(spark, newest.format("nationality, gender", LOG)) == [("", "")]
-    assert rows(spark, newest.format("nationality, gender", STATE)) == [(None, "")]
+    assert rows_of(spark, newest.format("nationality, gender", LOG)) == [("", "")]
+    assert rows_of(spark, newest.format("nationality, gender", STATE)) == [(None, "")]
 
 
 def test_printed_delete_of_artist_441(moma: SystemUnderTest, spark: SparkSession) -> None:
     """The event is emptied; the state keeps the last values (`delete_policy: soft`), and the living rows have none."""
     values = "name, nationality, gender, birth_year, death_year"
     event = f"select {values}, unix_millis(_cdc_source_ts) from {LOG} where artist_id = 441 and _cdc_op = 'd'"
-    assert rows(spark, event) == [(None, None, None, None, None, 1_640_814_436_010)]
+    assert rows_of(spark, event) == [(None, None, None, None, None, 1_640_814_436_010)]
     kept = f"select {values}, _is_deleted from {STATE} where artist_id = 441"
-    assert rows(spark, kept) == [("J. J. Beljon", "Dutch", "Male", 1922, 2002, True)]
-    assert rows(spark, "select * from silver.slv_moma__artists where artist_id in (299, 441)") == []
-    assert rows(spark, "select * from gold.dim_artist where artist_id in (299, 441)") == []
+    assert rows_of(spark, kept) == [("J. J. Beljon", "Dutch", "Male", 1922, 2002, True)]
+    assert rows_of(spark, "select * from silver.slv_moma__artists where artist_id in (299, 441)") == []
+    assert rows_of(spark, "select * from gold.dim_artist where artist_id in (299, 441)") == []
 
 
 def test_five_updates_of_artwork_128447(moma: SystemUnderTest, spark: SparkSession) -> None:
@@ -135,7 +130,7 @@ def test_five_updates_of_artwork_128447(moma: SystemUnderTest, spark: SparkSessi
         select _cdc_op, date, acquisition_date, dimensions like '%in (62.1 x 75 cm)'
         from silver.stg_moma__artworks where artwork_id = 128447 order by _cdc_position
     """
-    assert rows(spark, log) == [
+    assert rows_of(spark, log) == [
         ("r", None, None, False),
         ("u", 1959, None, False),
         ("u", 1959, "2009-04-15", False),
@@ -144,7 +139,7 @@ def test_five_updates_of_artwork_128447(moma: SystemUnderTest, spark: SparkSessi
         ("u", 1960, "2009-04-19", True),
     ]
     living = "select date, acquisition_date, classification from silver.slv_moma__artworks where artwork_id = 128447"
-    assert rows(spark, living) == [(1960, "2009-04-19", "Print")]
+    assert rows_of(spark, living) == [(1960, "2009-04-19", "Print")]
 
 
 def test_printed_join_of_artworks_and_artists(moma: SystemUnderTest, spark: SparkSession) -> None:
@@ -154,7 +149,7 @@ def test_printed_join_of_artworks_and_artists(moma: SystemUnderTest, spark: Spar
         where artist_id = 4609 and nationality = 'Spanish' and classification = 'Print' and created_year is not null
         order by created_year, title
     """
-    assert rows(spark, join) == [
+    assert rows_of(spark, join) == [
         ("The Circus (Le Cirque)", 1945, "Pablo Picasso", "Spanish", "Print"),
         ("Picador (La Pique)", 1960, "Pablo Picasso", "Spanish", "Print"),
     ]
@@ -163,7 +158,7 @@ def test_printed_join_of_artworks_and_artists(moma: SystemUnderTest, spark: Spar
 def test_envelopes_and_flattened_records_are_one_table(moma: SystemUnderTest, spark: SparkSession) -> None:
     """Artist 299 from the envelope, which has no years, to the delete, by the number that the log gave each event."""
     query = f"select _cdc_op, birth_year, death_year from {LOG} where artist_id = 299 order by _cdc_position"
-    assert rows(spark, query) == [
+    assert rows_of(spark, query) == [
         ("r", None, None),
         ("r", 1906, 1988),
         ("u", 1907, 1988),
@@ -173,4 +168,4 @@ def test_envelopes_and_flattened_records_are_one_table(moma: SystemUnderTest, sp
         ("u", 1905, 1989),
         ("d", None, None),
     ]
-    assert rows(spark, "select count(*) from silver.qrn_moma__artists") == [(0,)]
+    assert rows_of(spark, "select count(*) from silver.qrn_moma__artists") == [(0,)]

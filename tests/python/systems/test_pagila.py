@@ -5,18 +5,17 @@ A slow suite.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
-from .loads import SystemUnderTest, loads
+from .loads import Loaded, Rows, SystemUnderTest, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.slow
-
-Rows = list[tuple[Any, ...]]
 
 # film_id, title, release_year, rental_rate, rental_duration, timestamp
 ALL_ROWS: Rows = [
@@ -44,23 +43,14 @@ FLATTENED_FROM = "2021-08-20"
 
 
 @pytest.fixture(scope="module")
-def pagila(spark: SparkSession) -> SystemUnderTest:
-    """After its last load, whether the loads were built one by one before or come all at once."""
-    system = SystemUnderTest("pagila", spark)
-    for load in loads("pagila"):
-        system.land(load)
-    system.build()
-    return system
-
-
-def rows(spark: SparkSession, query: str) -> Rows:
-    """The rows of a query, in its order."""
-    return [tuple(row) for row in spark.sql(query).collect()]
+def pagila(loaded: Callable[[str], Loaded]) -> SystemUnderTest:
+    """After its last load."""
+    return loaded("pagila").system
 
 
 def test_printed_table_of_all_rows_of_films_1_to_5(pagila: SystemUnderTest, spark: SparkSession) -> None:
     """As they were landed: the delete's values are the table's defaults, which no other row here ever shows."""
-    found = rows(
+    found = rows_of(
         spark,
         f"""
         select {COLUMNS}, date_format(_cdc_source_ts, 'yyyy-MM-dd HH:mm:ss')
@@ -81,7 +71,7 @@ def test_printed_table_of_the_latest_rows_of_films_1_to_5(
     pagila: SystemUnderTest, spark: SparkSession, table: str, time: str
 ) -> None:
     query = f"select {COLUMNS}, date_format({time}, 'yyyy-MM-dd HH:mm:ss') from {table} where film_id <= 5 order by 1"
-    assert rows(spark, query) == LATEST_ROWS
+    assert rows_of(spark, query) == LATEST_ROWS
 
 
 def test_film_5_is_deleted_by_what_is_ordered_last(pagila: SystemUnderTest, spark: SparkSession) -> None:
@@ -89,20 +79,20 @@ def test_film_5_is_deleted_by_what_is_ordered_last(pagila: SystemUnderTest, spar
     filtered_first = """
         select max_by(title, _cdc_position) from silver.stg_pagila__film where film_id = 5 and _cdc_op <> 'd'
     """
-    assert rows(spark, filtered_first) == [("AFRICAN EGG",)]
+    assert rows_of(spark, filtered_first) == [("AFRICAN EGG",)]
     tombstone = "select title, rental_duration, _is_deleted from silver.slv_pagila__film_state where film_id = 5"
-    assert rows(spark, tombstone) == [("AFRICAN EGG", 6, True)]
+    assert rows_of(spark, tombstone) == [("AFRICAN EGG", 6, True)]
 
 
 def test_film_5s_actors_and_category_have_moved_to_film_100(pagila: SystemUnderTest, spark: SparkSession) -> None:
     moved = [51, 59, 103, 181, 200]
     query = "select film_id, sort_array(collect_list(actor_id)) from silver.slv_pagila__film_actor {} group by 1"
-    assert rows(spark, query.format("where film_id in (5, 100)")) == [(100, sorted([*moved, 41, 62, 90, 125, 172]))]
+    assert rows_of(spark, query.format("where film_id in (5, 100)")) == [(100, sorted([*moved, 41, 62, 90, 125, 172]))]
     gone = "where film_id = 5 and _is_deleted"
-    assert rows(spark, f"select count(*) from silver.slv_pagila__film_actor_state {gone}") == [(5,)]
-    assert rows(spark, f"select count(*) from silver.slv_pagila__film_category_state {gone}") == [(1,)]
+    assert rows_of(spark, f"select count(*) from silver.slv_pagila__film_actor_state {gone}") == [(5,)]
+    assert rows_of(spark, f"select count(*) from silver.slv_pagila__film_category_state {gone}") == [(1,)]
     film = "select categories, size(actors) from gold.dim_film where film_id = 100"
-    assert rows(spark, film) == [(["Family", "Foreign"], 10)]
+    assert rows_of(spark, film) == [(["Family", "Foreign"], 10)]
 
 
 def test_envelopes_and_flattened_records_are_one_table(pagila: SystemUnderTest, spark: SparkSession) -> None:
@@ -111,8 +101,8 @@ def test_envelopes_and_flattened_records_are_one_table(pagila: SystemUnderTest, 
         select _cdc_op, release_year, split(_cdc_position, '[.]')[1] = repeat('0', 20)
         from silver.stg_pagila__film where film_id = 1 order by _cdc_position
     """
-    assert rows(spark, query) == [("r", 2006, True), ("u", 2021, False), ("r", 2021, True), ("u", 2019, False)]
-    assert rows(spark, "select count(*) from silver.qrn_pagila__film") == [(0,)]
+    assert rows_of(spark, query) == [("r", 2006, True), ("u", 2021, False), ("r", 2021, True), ("u", 2019, False)]
+    assert rows_of(spark, "select count(*) from silver.qrn_pagila__film") == [(0,)]
 
 
 def test_films_are_partitioned_by_rating(pagila: SystemUnderTest, spark: SparkSession) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .loads import REPOSITORY, SAMPLES, SystemUnderTest, Texts, built, expected_rows
+from .loads import REPOSITORY, SAMPLES, Loaded, SystemUnderTest, Texts, expected_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 SOURCE = "pagila_jdbc"
 FOLDER = SAMPLES / SOURCE
@@ -131,13 +132,9 @@ class TestSamples:
 
 
 @pytest.fixture(scope="module")
-def system(spark: SparkSession) -> SystemUnderTest:
+def system(loaded: Callable[[str], Loaded]) -> SystemUnderTest:
     """After the last load; how the tables are after each one is in test_expected_tables."""
-    if spark.catalog.tableExists("silver.snp_pagila_jdbc__address"):
-        # The other module has built all loads, one by one.
-        return SystemUnderTest(SOURCE, spark)
-    *_, (system, _) = built(SOURCE, spark)
-    return system
+    return loaded("pagila_jdbc").system
 
 
 @pytest.mark.slow

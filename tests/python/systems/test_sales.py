@@ -6,12 +6,13 @@ A slow suite.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import fastavro
 import pytest
 
-from .loads import REPOSITORY, SAMPLES, SystemUnderTest, expected_rows, loads
+from .loads import REPOSITORY, SAMPLES, Loaded, SystemUnderTest, expected_rows, loads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,17 +51,9 @@ COLUMNS = ["region", "window_start", "window_end", "orders", "sales"]
 
 
 @pytest.fixture(scope="module")
-def sales(spark: SparkSession) -> SystemUnderTest:
-    """After its last load; what an earlier test has built load by load is brought level only."""
-    is_built = spark.catalog.tableExists(WINDOW_MART)
-    system = SystemUnderTest("sales", spark)
-    for load in loads("sales"):
-        system.land(load)
-        if not is_built:
-            system.build()
-    if is_built:
-        system.build()
-    return system
+def sales(loaded: Callable[[str], Loaded]) -> SystemUnderTest:
+    """After its last load."""
+    return loaded("sales").system
 
 
 def test_printed_table_of_the_windows(sales: SystemUnderTest, spark: SparkSession) -> None:
