@@ -63,6 +63,38 @@
 {% endmacro %}
 
 
+{# Of an array its elements' type, of a map its values'. #}
+{% macro type_inside(data_type) %}
+    {%- set inside = data_type.partition("<")[2].rpartition(">")[0] -%}
+    {{ return((inside.partition(",")[2] if alluvium.base_type(data_type) == "map" else inside) | trim) }}
+{% endmacro %}
+
+
+{# The fields of a struct, {name, data_type} each, from its type as Spark's DDL writes it: `name: type` or `name type`, comma, next. #}
+{% macro struct_fields(data_type) %}
+    {%- set fields, field = [], namespace(text="", depth=0, is_quoted=false) -%}
+    {%- for character in data_type.partition("<")[2].rpartition(">")[0] ~ "," -%}
+        {%- set field.is_quoted = field.is_quoted != (character == "`") -%}
+        {%- set field.depth = field.depth + {"<": 1, "(": 1, ">": -1, ")": -1}.get(character, 0) * (not field.is_quoted) -%}
+        {%- if character != "," or field.depth or field.is_quoted -%}
+            {%- set field.text = field.text ~ character -%}
+        {%- else -%}
+            {%- set found = modules.re.fullmatch("\\s*(`(?:[^`]|``)+`|\\w+)(?:\\s*:\\s*|\\s+)(.+?)(?:\\s+not\\s+null)?\\s*", field.text, modules.re.IGNORECASE) -%}
+            {%- if not found -%}
+                {% do alluvium.raise_invalid("struct_fields", "data_type", data_type, "struct<name: type, ...> without comments") %}
+            {%- endif -%}
+            {%- set name = found.group(1) -%}
+            {%- do fields.append({
+                "name": name[1:-1] | replace("``", "`") if name[0] == "`" else name,
+                "data_type": alluvium.normal_type("struct_fields", found.group(2)),
+            }) -%}
+            {%- set field.text = "" -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(fields) }}
+{% endmacro %}
+
+
 {# Spark does not compare maps. #}
 {% macro comparable(value, data_type) %}
     {{ return("sort_array(map_entries(" ~ value ~ "))" if data_type.startswith("map") else value) }}

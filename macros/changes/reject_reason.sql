@@ -160,8 +160,59 @@
             "size(filter(from_json(" ~ text ~ ", 'array<string>'), element -> element is not null))"
             ~ " <> size(filter(" ~ value ~ ", element -> element is not null))"
         ) }}
+    {%- elif alluvium.base_type(column.data_type) in ["struct", "map"] -%}
+        {{ return(alluvium.is_lost_inside(column.data_type, text, value)) }}
     {%- endif -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{#
+    The condition that from_json has left out something of a nested value, or changed it: it gives NULL for what does not fit, rounds
+    decimals, completes dates and times, and takes a number for seconds. none where it can do neither.
+#}
+{% macro is_lost_inside(data_type, text, value) %}
+    {%- set base = alluvium.base_type(data_type) -%}
+    {%- if base == "struct" -%}
+        {%- set conditions = [] -%}
+        {%- for field in alluvium.struct_fields(data_type) -%}
+            {%- do conditions.append(alluvium.is_part_lost(
+                field.data_type, "fields[" ~ alluvium.string_literal(field.name) ~ "]", value ~ "." ~ alluvium.quoted_identifier(field.name)
+            )) -%}
+        {%- endfor -%}
+        {{ return(
+            alluvium.begins_otherwise(text, "{") ~ " or exists(array(from_json(" ~ text ~ ", 'map<string,string>')), fields -> "
+            ~ conditions | join(" or ") ~ ")"
+        ) }}
+    {%- elif base == "array" -%}
+        {{ return(
+            alluvium.begins_otherwise(text, "[") ~ " or exists(zip_with(from_json(" ~ text ~ ", 'array<string>'), " ~ value ~ ", (part, item) -> "
+            ~ alluvium.is_part_lost(alluvium.type_inside(data_type), "part", "item") ~ "), is_lost -> is_lost)"
+        ) }}
+    {%- elif base == "map" -%}
+        {{ return(
+            alluvium.begins_otherwise(text, "{") ~ " or exists(map_entries(from_json(" ~ text ~ ", 'map<string,string>')), entry -> "
+            ~ alluvium.is_part_lost(alluvium.type_inside(data_type), "entry.value", value ~ "[entry.key]") ~ ")"
+        ) }}
+    {%- endif -%}
+    {%- set patterns = {
+        "date": "^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}$",
+        "timestamp": alluvium.iso_timestamp_pattern() ~ "(Z|[+-][0-9]{2}:?[0-9]{2})$",
+        "timestamp_ntz": alluvium.iso_timestamp_pattern() ~ "$",
+    } -%}
+    {{ return("not " ~ text ~ " rlike '" ~ patterns[base] ~ "'" if base in patterns else alluvium.is_changed_value({"data_type": data_type}, text, value)) }}
+{% endmacro %}
+
+
+{# from_json takes a list for a struct, and the other way round. #}
+{% macro begins_otherwise(text, bracket) %}
+    {{ return("not startswith(ltrim(" ~ text ~ "), '" ~ bracket ~ "')") }}
+{% endmacro %}
+
+
+{% macro is_part_lost(data_type, text, value) %}
+    {%- set is_lost = alluvium.is_lost_inside(data_type, text, value) -%}
+    {{ return("(" ~ text ~ " is not null and (" ~ value ~ " is null" ~ (" or " ~ is_lost if is_lost else "") ~ "))") }}
 {% endmacro %}
 
 

@@ -1,7 +1,7 @@
 {#
     How the columns of a record differ from the declared ones, which is all that a stream says of a change of its table: PostgreSQL has no
     event for one. Arrays of names, NULL where nothing differs.
-    Unknown are fields that nobody has declared.
+    Unknown are fields that nobody has declared, also those inside of a column (`contact.phone`), which from_json would leave out.
 #}
 {% macro unknown_columns(feed) -%}
     {%- set known = alluvium.literal_array(alluvium.declared_columns(feed) | map(attribute="name")) -%}
@@ -9,8 +9,40 @@
     {%- if feed.shape == "flattened" -%}
         {%- set fields = "filter(map_keys(row_image), name -> not startswith(name, " ~ alluvium.string_literal(feed.add_fields_prefix) ~ "))" -%}
     {%- endif -%}
-    if({{ alluvium.kind_of_record(feed) }} = 'change', {{ alluvium.array_or_null("array_except(" ~ fields ~ ", " ~ known ~ ")") }}, null)
+    {%- set unknown = ["array_except(" ~ fields ~ ", " ~ known ~ ")"] -%}
+    {%- for column in alluvium.declared_columns(feed) -%}
+        {%- set inside = alluvium.unknown_fields(column.data_type, "row_image[" ~ alluvium.string_literal(column.name) ~ "]", column.name) -%}
+        {%- do unknown.append(inside) if inside -%}
+    {%- endfor -%}
+    {%- set unknown = "array_distinct(concat(" ~ unknown | join(", ") ~ "))" if unknown | length > 1 else unknown[0] -%}
+    if({{ alluvium.kind_of_record(feed) }} = 'change', {{ alluvium.array_or_null(unknown) }}, null)
 {%- endmacro %}
+
+
+{# Array of the paths of fields that a nested type does not have; none for a type without a struct. #}
+{% macro unknown_fields(data_type, text, path) %}
+    {%- set base = alluvium.base_type(data_type) -%}
+    {%- if "struct" not in data_type | lower -%}
+        {{ return(none) }}
+    {%- elif base != "struct" -%}
+        {%- set parts = "from_json(" ~ text ~ ", 'array<string>')" if base == "array" else "map_values(from_json(" ~ text ~ ", 'map<string,string>'))" -%}
+        {{ return(
+            "coalesce(flatten(transform(" ~ parts ~ ", part -> "
+            ~ alluvium.unknown_fields(alluvium.type_inside(data_type), "part", path) ~ ")), array())"
+        ) }}
+    {%- endif -%}
+    {%- set fields = alluvium.struct_fields(data_type) -%}
+    {%- set unknown = [
+        "transform(array_except(map_keys(from_json(" ~ text ~ ", 'map<string,string>')), " ~ alluvium.literal_array(fields | map(attribute="name"))
+        ~ "), name -> concat(" ~ alluvium.string_literal(path ~ ".") ~ ", name))"
+    ] -%}
+    {%- for field in fields if "struct" in field.data_type | lower -%}
+        {%- do unknown.append(alluvium.unknown_fields(
+            field.data_type, "from_json(" ~ text ~ ", 'map<string,string>')[" ~ alluvium.string_literal(field.name) ~ "]", path ~ "." ~ field.name
+        )) -%}
+    {%- endfor -%}
+    {{ return("coalesce(" ~ (unknown[0] if unknown | length == 1 else "concat(" ~ unknown | join(", ") ~ ")") ~ ", array())") }}
+{% endmacro %}
 
 
 {#

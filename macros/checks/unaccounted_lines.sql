@@ -64,7 +64,7 @@ where
 
 {# `fail_above` of the source behind a change log or a state; without a threshold nothing is above it. #}
 {% macro rejected_threshold(change_log) %}
-    {{ return(alluvium.fail_above(alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine)) }}
+    {{ return(alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above", "cast('Infinity' as double)")) }}
 {% endmacro %}
 
 
@@ -77,11 +77,20 @@ where
 {% endmacro %}
 
 
-{% macro unresolved_threshold(state) %}
-    {{ return(alluvium.fail_above(alluvium.feed_of_relation("unresolved_within_threshold", state).unresolved)) }}
-{% endmacro %}
-
-
-{% macro fail_above(thresholds) %}
-    {{ return(thresholds.get("fail_above", "cast('Infinity' as double)")) }}
-{% endmacro %}
+{# Reads nothing where no number of rows would be too many. #}
+{% macro unresolved_above_threshold(state) -%}
+{%- set threshold = alluvium.feed_of_relation("unresolved_within_threshold", state).unresolved.get("fail_above") -%}
+{%- if threshold is none -%}
+-- The source's YAML sets no threshold.
+select 0 as unresolved_count
+where false
+{%- else -%}
+select unresolved_count
+from (
+    select count(*) as unresolved_count
+    from {{ state }}
+    where {{ alluvium.is_unresolved(state) }}
+) as counted
+where unresolved_count > {{ threshold }}
+{%- endif -%}
+{%- endmacro %}

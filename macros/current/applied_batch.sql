@@ -102,7 +102,7 @@
         {%- endif -%}
         {%- if properties -%}
             {%- do alluvium.remember("written", this, "true") -%}
-            {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
+            {%- do run_query(alluvium.set_properties_sql(this, properties, alluvium.properties_of_merged_table() if properties.generation else {})) -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
@@ -128,10 +128,24 @@
 {% endmacro %}
 
 
-{% macro set_properties_sql(table, properties) -%}
+{#
+    Deletion vectors make a merge three to five times as fast where the rows that it replaces are scattered. They are not for all tables: where a table may
+    have some, each reading looks through all of its files once more (Delta 3.3.3; 0.28 s of processor time for 0.15 s, of a small one), and a change log
+    or a mart that is overwritten has none. A model may say otherwise in its `tblproperties`.
+#}
+{% macro properties_of_merged_table() %}
+    {%- set name = "delta.enableDeletionVectors" -%}
+    {{ return({} if name in (config.get("tblproperties") or {}) else {name: "true"}) }}
+{% endmacro %}
+
+
+{% macro set_properties_sql(table, properties, others={}) -%}
     alter table {{ table }} set tblproperties (
         {%- for name, value in properties.items() -%}
         'alluvium.{{ name }}' = '{{ value }}'{{ ", " if not loop.last }}
+        {%- endfor -%}
+        {%- for name, value in others.items() -%}
+        , '{{ name }}' = '{{ value }}'
         {%- endfor -%}
     )
 {%- endmacro %}

@@ -20,7 +20,9 @@
 select
     {%- for column in feed.columns %}
     {%- set name = alluvium.quoted_identifier(column.name) %}
-    {{ name if column.name in feed.key else image_value.format(name) ~ " as " ~ name }},
+    {%- set value = name if column.name in feed.key else image_value.format(name) %}
+    {%- set value = alluvium.partitioned_value(column, value) %}
+    {{ value }}{{ " as " ~ name if value != name }},
     {%- endfor %}
     {{ is_deleted }} as _is_deleted,
     if({{ is_delete }}, _cdc_source_ts, {{ alluvium.reset_away_at(resets) if resets else "null" }}) as _deleted_at,

@@ -282,7 +282,7 @@ coalesce(sum({{ value }}) filter (where _cdc_op <> 'r' and newest._cdc_position 
 select
     {%- for column in feed.columns %}
     {%- set name = alluvium.quoted_identifier(column.name) %}
-    {{ image.format(name) }} as {{ name }},
+    {{ alluvium.partitioned_value(column, image.format(name)) }} as {{ name }},
     {%- endfor %}
     _cdc_row_hash,
     _cdc_row_count,

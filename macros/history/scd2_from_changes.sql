@@ -309,7 +309,9 @@ and (
 {%- set values = alluvium.names_outside_key(feed) -%}
 select
     {%- for column in feed.columns %}
-    {{ "" if column.name in feed.key else "_cdc_last.row." }}{{ alluvium.quoted_identifier(column.name) }},
+    {%- set name = alluvium.quoted_identifier(column.name) %}
+    {%- set value = alluvium.partitioned_value(column, ("" if column.name in feed.key else "_cdc_last.row.") ~ name) %}
+    {{ value }}{{ " as " ~ name if not value.endswith(name) }},
     {%- endfor %}
     _cdc_first._cdc_source_ts as _valid_from,
     _cdc_last.until.source_ts as _valid_to,

@@ -10,7 +10,7 @@
     {%- if base == "array" -%}
         {{ return(alluvium.decode_array(column, feed, text)) }}
     {%- elif base in ["struct", "map"] -%}
-        {{ return("from_json(" ~ text ~ ", " ~ alluvium.string_literal(column.data_type) ~ ")") }}
+        {{ return("from_json(" ~ text ~ ", " ~ alluvium.string_literal(column.data_type) ~ ", map('timeZone', 'UTC'))") }}
     {%- elif base == "date" -%}
         {{ return(alluvium.decode_date(column, feed, text)) }}
     {%- elif base == "timestamp_ntz" -%}

@@ -5,12 +5,5 @@
 #}
 {% test unresolved_within_threshold(model) %}
 {{ config(fail_calc="coalesce(sum(unresolved_count), 0)") }}
-{%- set threshold = alluvium.unresolved_threshold(model) if execute else none %}
-select unresolved_count
-from (
-    select count(*) as unresolved_count
-    from {{ model }}
-    where {{ alluvium.is_unresolved(model) if execute else "true" }}
-) as counted
-where unresolved_count > {{ threshold }}
+{{ alluvium.unresolved_above_threshold(model) if execute else "select 1 as not_compiled" }}
 {% endtest %}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 from urllib.parse import unquote
 
@@ -52,6 +54,20 @@ COLUMNS: dict[str, Any] = {
     "nano": ("timestamp_ntz", {"semantic_type": "io.debezium.time.NanoTimestamp"}),
     "variable": ("decimal(6,2)", {"semantic_type": "io.debezium.data.VariableScaleDecimal"}),
     "whole": ("decimal(6,2)", {"semantic_type": "decimal"}),
+    "inside": "struct<total: decimal(6,2), since: timestamp, day: date, at: timestamp_ntz, "
+    "`a-b`: struct<x:double, y:float>, "
+    "items: array<struct<sku:string,quantity:int>>, days: array<date>, counts: map<string, struct<n:int>>>",
+    "counts": "map<string,int>",
+}
+INSIDE: dict[str, Any] = {
+    "total": 12.5,
+    "since": "2024-05-01T12:00:00+02:00",
+    "day": "2024-05-01",
+    "at": "2024-05-01T12:00:00.000001",
+    "a-b": {"x": 0.1, "y": 0.5},
+    "items": [{"sku": "a", "quantity": 1}, None, {"sku": "b", "quantity": None}, {}],
+    "days": ["2024-02-29", None],
+    "counts": {"a": {"n": 1}, "b": None},
 }
 
 
@@ -144,6 +160,37 @@ BAD: dict[str, tuple[Line, str, str | None]] = {
     "row like a schema change": ('{"id":"1","ddl":"x","databaseName":"y"}', "unknown_shape", None),
     "row like a message": ('{"op":"m","id":7}', "unknown_op", "m"),
     "several": (created(7, size=1.5, day="x"), "type_misfit", "size, day"),
+    "rounded inside": (created(7, inside=INSIDE | {"total": 1.239}), "type_misfit", "inside"),
+    "zoned without zone inside": (
+        created(7, inside=INSIDE | {"since": "2024-05-01T12:00:00"}),
+        "type_misfit",
+        "inside",
+    ),
+    "zoned of a number inside": (created(7, inside={"since": 1710037800}), "type_misfit", "inside"),
+    "half a date inside": (created(7, inside={"day": "2024-05"}), "type_misfit", "inside"),
+    "local with a zone inside": (created(7, inside={"at": "2024-05-01T12:00:00Z"}), "type_misfit", "inside"),
+    "misfit two levels inside": (created(7, inside=INSIDE | {"a-b": {"x": "much"}}), "type_misfit", "inside"),
+    "infinite inside": (created(7, inside={"a-b": {"y": 1e39}}), "type_misfit", "inside"),
+    "misfit in a list inside": (
+        created(7, inside={"items": [{"sku": "a"}, {"quantity": 1.5}]}),
+        "type_misfit",
+        "inside",
+    ),
+    "misfit in a list of days": (created(7, inside={"days": ["2024-02-29", "2024-02-30"]}), "type_misfit", "inside"),
+    "misfit in a map inside": (created(7, inside={"counts": {"a": {"n": "x"}}}), "type_misfit", "inside"),
+    "list where a struct is": (created(7, inside=[1]), "type_misfit", "inside"),
+    "struct where a list is": (created(7, inside={"items": {"sku": "a"}}), "type_misfit", "inside"),
+    "list where a map is": (created(7, counts=[{"a": 1}]), "type_misfit", "counts"),
+    "text where a struct is inside": (created(7, inside={"a-b": "x"}), "type_misfit", "inside"),
+    "misfit in a map": (created(7, counts={"a": 1, "b": 2.5}), "type_misfit", "counts"),
+    "unknown inside": (created(7, inside=INSIDE | {"hat": None}), "unknown_column", "inside.hat"),
+    "unknown deep inside": (
+        created(
+            7, inside={"a-b": {"z": 1}, "items": [{"sku": "a"}, {"hat": 1}, {"hat": 2}], "counts": {"c": {"m": 1}}}
+        ),
+        "unknown_column",
+        "inside.a-b.z, inside.items.hat, inside.counts.m",
+    ),
 }
 GOOD = [created(100 + number) for number in range(len(BAD) + 1)]
 PLAIN_LINES = [record for pair in zip(GOOD, [bad[0] for bad in BAD.values()], strict=False) for record in pair] + GOOD[
@@ -204,6 +251,11 @@ FEEDS = [
                 "other+0+1100.json": lines(created(999)),
                 # No time on any clock: it orders nothing, so it costs neither the line nor the run.
                 "clock+0+1200.json": lines(created(998) | {"source": {"lsn": 2000, "ts_ms": 2**63 - 1}}),
+                "inside+0+1300.json": lines(
+                    created(1300, inside=INSIDE, counts={"a": 1, "b": None}),
+                    created(1301, inside={}, counts={}),
+                    created(1302, inside=None, counts=None),
+                ),
             }
         ],
         key=("id", "other"),
@@ -316,6 +368,26 @@ def test_good_lines_beside_bad_ones_arrive(project: Project) -> None:
     assert arrived(project, "bad", "plain") == list(range(100, 101 + len(BAD)))
     assert arrived(project, "bad", "other") == [999]
     assert arrived(project, "bad", "clock") == [998]
+
+
+def test_good_nested_values_arrive_as_they_are(project: Project) -> None:
+    whole, empty, none = (row for row in project.log("bad") if row["id"] in (1300, 1301, 1302))
+    assert whole["counts"] == {"a": 1, "b": None}
+    assert whole["inside"] == INSIDE | {
+        "total": Decimal("12.50"),
+        "since": datetime(2024, 5, 1, 10, tzinfo=None),
+        "day": date(2024, 5, 1),
+        "at": datetime(2024, 5, 1, 12, 0, 0, 1),
+        "items": [
+            {"sku": "a", "quantity": 1},
+            None,
+            {"sku": "b", "quantity": None},
+            {"sku": None, "quantity": None},
+        ],
+        "days": [date(2024, 2, 29), None],
+    }
+    assert set(empty["inside"].values()) == {None}
+    assert (empty["counts"], none["inside"], none["counts"]) == ({}, None, None)
 
 
 def test_torn_last_line_is_rejected_and_the_line_before_arrives(project: Project) -> None:

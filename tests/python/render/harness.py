@@ -124,7 +124,7 @@ class Renderer:
         on_schema_change: the model's ``on_schema_change``.
         file_format: the model's ``file_format``.
         unique_key: the model's ``unique_key``.
-        is_partitioned: True for a model with a ``partition_by``.
+        partition_by: the model's ``partition_by``.
         full_refresh: the model's ``full_refresh``.
         flag_full_refresh: True for ``--full-refresh``.
         project_name: name of the root project.
@@ -156,7 +156,7 @@ class Renderer:
     on_schema_change: str = "append_new_columns"
     file_format: str = "delta"
     unique_key: str | None = None
-    is_partitioned: bool = False
+    partition_by: Sequence[str] = ()
     full_refresh: bool | None = None
     flag_full_refresh: bool = False
     project_name: str = PACKAGE
@@ -219,6 +219,7 @@ class Renderer:
                 "file_format": self.file_format,
                 "unique_key": self.unique_key,
                 "full_refresh": self.full_refresh,
+                "partition_by": self.partition_by,
             },
             "context": {name: self._seen(name) for name in DBTS_OWN},
             "dbt": SimpleNamespace(
@@ -241,7 +242,7 @@ class Renderer:
                 "compiled_code": "select 1",
                 "config": {"meta": self.meta, "post-hook": [{"sql": sql} for sql in self.post_hooks]},
             },
-            "partition_cols": lambda label: f"{label} (day)" if self.is_partitioned else "",
+            "partition_cols": lambda label: f"{label} ({', '.join(self.partition_by)})" if self.partition_by else "",
             "project_name": self.project_name,
             "post_hooks": [{"sql": sql} for sql in self.post_hooks],
             "run_query": self._run_query,

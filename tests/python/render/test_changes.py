@@ -570,6 +570,50 @@ def test_is_misfit(macros: Renderer) -> None:
         )
 
 
+def test_is_lost_inside(macros: Renderer) -> None:
+    fields = macros.sql("is_lost_inside", "struct<a: int, b: array<timestamp>>", "x", "v")
+    assert fields.startswith(
+        "not startswith(ltrim(x), '{') or exists(array(from_json(x, 'map<string,string>')), fields ->"
+        " (fields['a'] is not null and (v.`a` is null)) or (fields['b']"
+    )
+    assert "zip_with(from_json(fields['b'], 'array<string>'), v.`b`, (part, item) -> (part is not null and" in fields
+    for type_ in (
+        "struct<a: int, b: array<timestamp>>",
+        "map<string, struct<d: date>>",
+        "array<struct<a:decimal(4,1)>>",
+    ):
+        assert_expression_parses(macros.sql("is_lost_inside", type_, "x", "v"))
+    assert macros.render("is_lost_inside", "int", "x", "v") is None
+    assert macros.sql("is_lost_inside", "date", "x", "v") == "not x rlike '^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}$'"
+    inside = column("a", "map<string,int>")
+    assert macros.sql("is_changed_value", inside, "x", "v") == macros.sql("is_lost_inside", "map<string,int>", "x", "v")
+
+
+def test_begins_otherwise(macros: Renderer) -> None:
+    assert macros.sql("begins_otherwise", "x", "[") == "not startswith(ltrim(x), '[')"
+
+
+def test_is_part_lost(macros: Renderer) -> None:
+    assert macros.sql("is_part_lost", "int", "x", "v") == "(x is not null and (v is null))"
+    assert macros.sql("is_part_lost", "float", "x", "v").startswith("(x is not null and (v is null or abs(v) = ")
+
+
+def test_unknown_fields(macros: Renderer) -> None:
+    assert macros.render("unknown_fields", "map<string,int>", "x", "a") is None
+    assert macros.sql("unknown_fields", "struct<b: int, `c d`: string>", "x", "a") == (
+        "coalesce(transform(array_except(map_keys(from_json(x, 'map<string,string>')), array('b', 'c d')),"
+        " name -> concat('a.', name)), array())"
+    )
+    deep = macros.sql("unknown_fields", "struct<b: array<struct<c:int>>, m: map<string, struct<d:int>>>", "x", "a")
+    assert "from_json(from_json(x, 'map<string,string>')['b'], 'array<string>')" in deep
+    assert "name -> concat('a.b.', name)" in deep
+    assert "name -> concat('a.m.', name)" in deep
+    assert_expression_parses(deep)
+    assert_expression_parses(
+        macros.sql("unknown_columns", feed(columns=[column("id", "int"), column("a", "struct<b:int>")]))
+    )
+
+
 @pytest.mark.parametrize("connector", ["postgresql", "mysql", "mariadb"])
 def test_cdc_position(macros: Renderer, connector: str) -> None:
     made = feed(connector=connector)

@@ -33,12 +33,12 @@ def test_rejected_threshold() -> None:
     assert shop().render("rejected_threshold", LOG) == "cast('Infinity' as double)"
 
 
-def test_unresolved_threshold() -> None:
+def test_unresolved_above_threshold() -> None:
     state = relation("slv_shop__orders_state")
-    assert shop(cdc={"unresolved": {"fail_above": 0}}).render("unresolved_threshold", state) == 0
-    assert shop().render("unresolved_threshold", state) == "cast('Infinity' as double)"
-
-
-def test_fail_above(macros: Renderer) -> None:
-    assert macros.render("fail_above", {"fail_above": 0}) == 0
-    assert macros.render("fail_above", {}) == "cast('Infinity' as double)"
+    counted = shop(cdc={"unresolved": {"fail_above": 2}}).render("unresolved_above_threshold", state)
+    assert "from silver.slv_shop__orders_state where _cdc_unresolved_columns is not null" in fold(counted)
+    assert counted.endswith("where unresolved_count > 2")
+    assert_parses(counted)
+    unread = shop().render("unresolved_above_threshold", state)
+    assert "silver." not in unread
+    assert_parses(unread)

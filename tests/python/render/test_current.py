@@ -64,6 +64,28 @@ def test_current_state_refuses_a_table_without_a_key_of_which_too_little_is_said
     )
 
 
+def test_partitioned_value() -> None:
+    renderer = state()
+    renderer.partition_by = ["note"]
+    stopped = renderer.sql("partitioned_value", column("note"), "v")
+    assert stopped.startswith(
+        "if(v in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error('slv_shop__orders_state: partition_by names note, "
+    )
+    assert stopped.endswith("), v)")
+    assert_expression_parses(stopped)
+    assert stopped in renderer.sql("apply_deletes", "latest", feed(), "soft").replace("_cdc_image.`note`", "v")
+    assert renderer.sql("partitioned_value", column("other"), "v") == "v"
+    assert renderer.sql("partitioned_value", column("note", "int"), "v") == "v"
+    taken = {"cdc": {"empty_partition_value": "null"}}
+    renderer.meta = taken
+    assert renderer.sql("partitioned_value", column("note"), "v") == "v"
+    renderer.meta = {"cdc": {"empty_partition_value": None}}
+    assert renderer.refusal("partitioned_value", column("note"), "v") == (
+        "partitioned_value: model slv_shop__orders_state: meta.cdc.empty_partition_value is not given; "
+        "allowed: fail, null."
+    )
+
+
 def test_nothing_to_apply() -> None:
     renderer = state()
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
@@ -360,6 +382,21 @@ def test_applied_batch_properties() -> None:
 def test_set_properties_sql(macros: Renderer) -> None:
     sql = macros.sql("set_properties_sql", STATE, {"a": 1, "b": "x"})
     assert sql == f"alter table {STATE} set tblproperties ('alluvium.a' = '1', 'alluvium.b' = 'x')"
+    more = macros.sql("set_properties_sql", STATE, {"a": 1}, {"delta.b": "true"})
+    assert more == f"alter table {STATE} set tblproperties ('alluvium.a' = '1', 'delta.b' = 'true')"
+
+
+def test_properties_of_merged_table() -> None:
+    """A new table gets them, and no later run."""
+    vectors = {"delta.enableDeletionVectors": "true"}
+    renderer = level("6", "4")
+    assert renderer.render("properties_of_merged_table") == vectors
+    assert renderer.does("record_applied_batches")[-1].endswith(", 'delta.enableDeletionVectors' = 'true')")
+    known = {"key": "alluvium.generation", "value": "g1"}
+    renderer.answers = renderer.answers | {"show tblproperties": [*renderer.answers["show tblproperties"], known]}
+    assert "delta." not in renderer.does("record_applied_batches")[-1]
+    renderer.tblproperties = {"delta.enableDeletionVectors": "false"}
+    assert renderer.render("properties_of_merged_table") == {}
 
 
 def test_newest_pending_batch() -> None:

@@ -174,6 +174,36 @@ def test_normal_type(macros: Renderer, declared: str, normal: str) -> None:
     assert macros.render("normal_type", "m", declared) == normal
 
 
+def test_struct_fields(macros: Renderer) -> None:
+    fields = (
+        "firstName: STRING, `a, ``b`` >`: Decimal(10, 2) NOT NULL,c map<string, array<int>>, d:struct<e: int, f:int>"
+    )
+    assert macros.render("struct_fields", f"struct<{fields}>") == [
+        {"name": "firstName", "data_type": "string"},
+        {"name": "a, `b` >", "data_type": "decimal(10,2)"},
+        {"name": "c", "data_type": "map<string,array<int>>"},
+        {"name": "d", "data_type": "struct<e: int, f:int>"},
+    ]
+    refusal = macros.refusal("struct_fields", "struct<a int comment 'x'>")
+    assert refusal.startswith("struct_fields: data_type is \"int comment 'x'\"; allowed: string, ")
+    assert macros.refusal("struct_fields", "struct<a>") == (
+        'struct_fields: data_type is "struct<a>"; allowed: struct<name: type, ...> without comments.'
+    )
+
+
+@pytest.mark.parametrize(
+    ("data_type", "inside"),
+    [
+        ("array<int>", "int"),
+        ("array<struct<a:int>>", "struct<a:int>"),
+        ("map<string,int>", "int"),
+        ("map<string, array<map<string,int>>>", "array<map<string,int>>"),
+    ],
+)
+def test_type_inside(macros: Renderer, data_type: str, inside: str) -> None:
+    assert macros.render("type_inside", data_type) == inside
+
+
 @pytest.mark.parametrize("declared", ["varchar(10)", "time", "array<interval>", "decimal(10,2) unsigned"])
 def test_a_type_that_nothing_is_decoded_to_is_refused(macros: Renderer, declared: str) -> None:
     assert macros.refusal("normal_type", "m", declared).startswith(f'm: data_type is "{declared}"; allowed: string, ')

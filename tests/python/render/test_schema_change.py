@@ -60,7 +60,7 @@ def test_rewrite_columns_sql() -> None:
     )
     bare = Renderer().sql("rewrite_columns_sql", LOG, columns, change, [])
     assert bare.startswith("create or replace table silver.stg_shop__orders using delta as select")
-    partitioned = Renderer(is_partitioned=True).sql("default__rewrite_columns_sql", LOG, columns, change, properties)
+    partitioned = Renderer(partition_by=["day"]).sql("default__rewrite_columns_sql", LOG, columns, change, properties)
     assert partitioned == fold(sql).replace(" as select", " partitioned by (day) as select", 1)
 
 

@@ -1,0 +1,40 @@
+"""A state in partitions by a text: what a partition cannot hold stops it, and nothing is written."""
+
+from __future__ import annotations
+
+from .events import lines, postgresql
+from .project import Feed, Project
+
+COUNTRIES = ["Nederland", None, "", "Saint Pierre & Miquelon/50%"]
+
+FEEDS = [
+    Feed(
+        "parts",
+        {"id": "int", "country": "string"},
+        [
+            {
+                "t+0+0.json": lines(
+                    *(postgresql("c", 10 + n, {"id": n, "country": country}) for n, country in enumerate(COUNTRIES))
+                )
+            },
+            # The empty text goes before any state has it.
+            {"t+0+4.json": lines(postgresql("u", 20, {"id": 2, "country": "Nederland"}))},
+        ],
+        models=("log", "state"),
+        partition_by="country",
+        fails=["slv_pipe__parts_state"],
+    )
+]
+
+
+def test_an_empty_text_stops_a_state_in_partitions(project: Project) -> None:
+    assert "slv_pipe__parts_state" in project.outcomes[0].failed
+    assert (
+        "slv_pipe__parts_state: partition_by names country, which is an empty text in a row"
+        in project.outcomes[0].messages["slv_pipe__parts_state"]
+    )
+
+
+def test_other_texts_are_as_they_were(project: Project) -> None:
+    rows = {row["id"]: row["country"] for row in project.state("parts")}
+    assert rows == {0: "Nederland", 1: None, 2: "Nederland", 3: "Saint Pierre & Miquelon/50%"}
