@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alluvium.inspection.names import escaped_glob, is_beside_values, name_filter
+from alluvium.inspection.names import escaped_glob, name_filter
 
 if TYPE_CHECKING:
     from alluvium.inspection import Entity, Inspection
@@ -18,25 +18,8 @@ def location_of(inspection: Inspection, entity: Entity) -> str:
 def filter_of(inspection: Inspection, entity: Entity) -> str | None:
     """``pathGlobFilter`` of the entity's own files, whatever lands beside them; None where names do not tell."""
     if entity.topic:
-        wanted = name_filter(entity.topic, entity.layout)
-        return f"{wanted}[0-9].{_EXTENSIONS[entity.format]}" if _has_keys_beside(inspection, entity) else wanted
+        return name_filter(entity.topic, entity.layout)
     return escaped_glob(inspection.file) if inspection.file else None
-
-
-# A name of keys or headers has a letter before these.
-_EXTENSIONS = {
-    "json": "{json,json.gz}",
-    "avro": "avro",
-    "parquet": "{parquet,gz.parquet,snappy.parquet,zstd.parquet,lz4.parquet}",
-}
-
-
-def _has_keys_beside(inspection: Inspection, entity: Entity) -> bool:
-    folder = f"{entity.location}/" if entity.location else ""
-    return any(
-        path.startswith(folder) and path.rpartition("/")[2].startswith(f"{entity.topic}+") and is_beside_values(path)
-        for path in inspection.others
-    )
 
 
 def neighbours(inspection: Inspection, entity: Entity) -> list[Entity]:
