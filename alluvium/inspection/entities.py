@@ -356,7 +356,9 @@ def _entity_name(found: Found, reading: Reading) -> str:
         return next(iter(reading.tables))[-1]
     if found.topic:
         return found.topic.rpartition(".")[2]
-    return name_of_folder(found.folder) or name_of_folder(found.location) or "rows"
+    folder = name_of_folder(found.folder) or name_of_folder(found.location) or "rows"
+    # There the folder has the name of a topic.
+    return folder.rpartition(".")[2] if found.layout else folder
 
 
 _NUMBERS = ("int32", "int64")

@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-# topic+partition+offset.ext (Confluent, Aiven), topic(partition_offset).ext (Lenses).
+# topic+partition+offset.ext (Confluent, Aiven), topic(partition_offset).ext (Lenses with PARTITIONBY).
 _CONFLUENT = re.compile(r"^(?P<topic>.+)\+(?P<partition>\d+)\+(?P<offset>\d+)(?P<extensions>(\.\w+)*)$")
 _LENSES = re.compile(r"^(?P<topic>.+)\((?P<partition>\d+)_(?P<offset>\d+)\)(?P<extensions>(\.\w+)*)$")
+# topic/partition/offset.ext, or offset_time_time.ext (Lenses without PARTITIONBY). One that it does not pad may be any
+# number: then two times tell it.
+_LENSES_FOLDER = re.compile(
+    r"^(?P<partition>\d+)/(?P<offset>\d{10,}|\d+(?=_\d{13}_\d{13}\.))(_\d+_\d+)?(?P<extensions>(\.\w+)+)$"
+)
 
 # What the Confluent sink writes beside each file of values: store.kafka.keys, store.kafka.headers.
 _BESIDE_VALUES = {"keys", "headers"}
@@ -33,7 +38,7 @@ class ObjectName:
 
     Attributes:
         folder: of the entity: the object's, without the parts at its end that a partitioner has made.
-        topic: of Kafka; None where the name does not carry it.
+        topic: of Kafka; None where the object's own name does not carry it.
         layout: ``confluent`` (the offset is the file's first), ``lenses`` (its last), or None.
         partition: of Kafka, or None.
         offset: of Kafka, or None.
@@ -59,12 +64,18 @@ def parse_name(path: str) -> ObjectName:
         path: below the location, with ``/`` between its parts.
     """
     parts = PurePosixPath(path)
+    folders = list(parts.parts[:-1])
     found = {"confluent": _CONFLUENT.match(parts.name), "lenses": _LENSES.match(parts.name)}
     layout, match = next(((name, match) for name, match in found.items() if match), (None, None))
+    if match is None and folders:
+        match = _LENSES_FOLDER.match(f"{folders[-1]}/{parts.name}")
+        layout = "lenses" if match else None
+    names_topic = match is not None and "topic" in match.groupdict()
+    if match and not names_topic:
+        folders.pop()
     extensions = (match["extensions"] if match else "".join(parts.suffixes)).lower().strip(".").split(".")
     if is_beside_values(path):
         match, layout, extensions = None, None, []
-    folders = list(parts.parts[:-1])
     partitioned_by: list[str] = []
     while folders and _is_made_by_partitioner(folders[-1]):
         name, equals, _ = folders.pop().partition("=")
@@ -72,7 +83,7 @@ def parse_name(path: str) -> ObjectName:
             partitioned_by.insert(0, unquote(name))
     return ObjectName(
         folder="/".join(folders),
-        topic=match["topic"] if match else None,
+        topic=match["topic"] if match and names_topic else None,
         layout=layout,
         partition=int(match["partition"]) if match else None,
         offset=int(match["offset"]) if match else None,

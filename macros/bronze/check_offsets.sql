@@ -152,8 +152,8 @@ where
     last one (Lenses) or the first. A delete's tombstone follows it; so it may lie behind the last record.
 #}
 {% macro file_offsets() -%}
-    {%- set is_last = "file_path rlike '[(][0-9]+_[0-9]+[)][.][^/]*$'" -%}
-    regexp_extract(file_path, '([^/]+)([+][0-9]+[+][0-9]+|[(][0-9]+_[0-9]+[)])[.][^/]*$', 1) as kafka_topic,
+    {%- set is_last = "file_path rlike '" ~ alluvium.lenses_name() ~ "'" -%}
+    regexp_extract(file_path, '([^/]+)([+][0-9]+[+][0-9]+[.][^/]*$|{{ alluvium.lenses_name() }})', 1) as kafka_topic,
     kafka_partition,
     coalesce(lowest_offset, if({{ is_last }}, file_offset - record_count + 1, file_offset)) as first_offset,
     coalesce(highest_offset, if({{ is_last }}, file_offset, file_offset + record_count - 1)) as last_offset,

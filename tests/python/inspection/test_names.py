@@ -30,6 +30,17 @@ CONFLUENT = ObjectName("topics/shop.orders", "shop.orders", "confluent", 2, 300,
             "cdc/customer_id=ALFKI/order_id=10702/nw.cdc(1_457).json",
             ObjectName("cdc", "nw.cdc", "lenses", 1, 457, "json", None, ("customer_id", "order_id")),
         ),
+        ("cdc/nw.cdc/1/000000000457.json", ObjectName("cdc/nw.cdc", None, "lenses", 1, 457, "json", None, ())),
+        (
+            "nw.cdc/000000000012/000000000457_1700000000000_1700000001000.avro",
+            ObjectName("nw.cdc", None, "lenses", 12, 457, "avro", None, ()),
+        ),
+        (
+            "nw.cdc/1/457_1700000000000_1700000001000.json.gz",
+            ObjectName("nw.cdc", None, "lenses", 1, 457, "json", "gzip", ()),
+        ),
+        ("orders/5/17.json", ObjectName("orders", None, None, None, None, "json", None, ())),
+        ("5/000000000457.json", ObjectName("", None, "lenses", 5, 457, "json", None, ())),
         ("t%3D/a+b+0+7.json", ObjectName("t%3D", "a+b", "confluent", 0, 7, "json", None, ())),
         (
             "topics/t/partition=0/t+0+0000000000.keys.avro",

@@ -117,6 +117,11 @@ LENSES = {
     "lost(0_5).json": created("lost", 4, 5),
     "shared(0_9).json": created("shared", 8, 9),
     "shared(0_10).json": created("shared", 9, 10),
+    # As the sink names them where nothing is said of partitions.
+    "even_folder/3/000000000001.json": created("even_folder", 0, 1),
+    "even_folder/3/000000000003_1700000000000_1700000001000.json": created("even_folder", 2, 3),
+    "lost_folder/3/000000000001.json": created("lost_folder", 0, 1),
+    "lost_folder/3/000000000005_1700000000000_1700000001000.json": created("lost_folder", 4, 5),
 }
 
 
@@ -193,7 +198,17 @@ def test_gaps_and_overlaps_of_first_offsets(project: Project) -> None:
 
 def test_gaps_and_overlaps_of_last_offsets(project: Project) -> None:
     found = {topic: short(rows) for topic, rows in findings(project, "offsets_lenses").items()}
-    assert found == {"lost": [("gap", 2, 3, 2)], "shared": [("overlap", 9, 9, 1)]}
+    assert found == {
+        "lost": [("gap", 2, 3, 2)],
+        "shared": [("overlap", 9, 9, 1)],
+        "lost_folder": [("gap", 2, 3, 2)],
+    }
+    in_folders = {
+        (row["_cdc_kafka_partition"], row["_cdc_file_offset"])
+        for row in project.log("offsets_lenses")
+        if "_folder/" in row["_cdc_file_path"]
+    }
+    assert in_folders == {(3, 1), (3, 3), (3, 5)}
 
 
 def test_run_warns_of_what_new_files_bring_and_not_again(project: Project) -> None:

@@ -348,9 +348,30 @@ def test_delivery_columns(macros: Renderer) -> None:
     assert "cast(null as bigint) as kafka_offset," in confluent
     lenses = macros.sql("delivery_columns", feed(layout="lenses", store_envelope=True))
     assert lenses.startswith("coalesce(lines[0].metadata.partition, ")
-    assert "regexp_extract(file_path, '[(]([0-9]+)_([0-9]+)[)][.][^/]*$', 2) as bigint) as file_offset" in lenses
+    name = macros.render("lenses_name")
+    assert f"regexp_extract(file_path, '{name}', 2) as bigint) as file_offset" in lenses
     for sql in (confluent, lenses):
         assert_expression_parses(sql)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("s3://lake/cdc/shop.orders(3_42).json", ("3", "42")),
+        ("/lake/day=1/shop.orders(3_000000000042).json.gz", ("3", "000000000042")),
+        ("/lake/shop.orders/0/000000000457.json", ("0", "000000000457")),
+        ("/lake/shop.orders/11/000000000457_1700000000000_1700000001000.avro", ("11", "000000000457")),
+        ("/lake/2024/05/01/12/shop.things(1_7).json", ("1", "7")),
+        ("/lake/shop.orders/partition=0/shop.orders+0+0000000300.json", None),
+        ("/lake/2024/05/01/orders.json", None),
+        ("/lake/5_6.json", None),
+        ("/lake/1/5_6.json", None),
+        ("/lake/x(1/6).json", None),
+    ],
+)
+def test_lenses_name(macros: Renderer, path: str, found: tuple[str, str] | None) -> None:
+    match = re.search(macros.render("lenses_name"), path)
+    assert (match.groups() if match else None) == found
 
 
 def test_record_type(macros: Renderer) -> None:

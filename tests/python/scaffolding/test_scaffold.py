@@ -49,6 +49,20 @@ def test_keys_beside_the_values_are_no_entity(root: Path) -> None:
     assert set(kinds(scaffolded(root)).values()) == {"same"}
 
 
+def test_folders_of_the_lenses_sink(root: Path) -> None:
+    """Without PARTITIONBY the topic is a folder, the partition one below it, and a file named after its last offset."""
+    values = root / "landing" / "shop.public.orders"
+    (file,) = values.rglob("*.json")
+    (values / "0").mkdir()
+    file.rename(values / "0" / "000000000001.json")
+    scaffolded(root)
+    table = table_of(root)
+    assert table["name"] == "orders"
+    assert table["external"] == {"location": str(values), "using": "json"}
+    (source,) = document(root, SOURCES)["sources"]
+    assert (source["config"]["meta"]["cdc"] | table["config"]["meta"]["cdc"])["layout"] == "lenses"
+
+
 def test_second_time_nothing_is_written(root: Path) -> None:
     scaffolded(root)
     assert set(kinds(scaffolded(root)).values()) == {"same"}
