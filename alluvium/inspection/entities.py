@@ -83,6 +83,7 @@ class Entity:
         format: ``json``, ``avro`` or ``parquet``.
         compressions: of its objects; empty for none.
         partitioned_by: names of Hive-style folders below the location.
+        folders_by: those of them that are columns, where no line has its offset.
         shape: ``envelope``, ``flattened``, ``row``; None for a topic of control records alone.
         has_envelopes: whether a flattened topic has envelopes, too.
         has_store_envelope: whether the sink has kept key, headers and metadata.
@@ -128,6 +129,7 @@ class Entity:
     format: str
     compressions: tuple[str, ...]
     partitioned_by: tuple[str, ...]
+    folders_by: tuple[str, ...]
     shape: str | None
     has_envelopes: bool
     has_store_envelope: bool
@@ -188,12 +190,16 @@ def describe_entity(
     columns = tuple(_asked_for_deletes(column, conditions.get(column.name)) for column in columns)
     names = [column.name for column in columns]
     key = _key(found, reading, shape, table, columns)
+    partitioned_by = found.objects[0][1].partitioned_by
+    # FieldPartitioner's; in the store envelope each line has its offset.
+    folders_by = tuple(name for name in partitioned_by if name in names and not reading.stored)
     order = propose_order(
         shape or "envelope",
         reading.added_fields,
         _partitions(found, reading),
         has_message_keys=any(isinstance(message_key, dict) for message_key in reading.message_keys),
         times=_times(columns, reading),
+        folders_by=[name for name in folders_by if name not in key.columns],
     )
     decimals = _decimals(columns, reading)
     numbers = () if table or _says_meaning(reading) else tuple(_numbers(columns, key, reading))
@@ -207,7 +213,8 @@ def describe_entity(
         layout=found.layout,
         format=formats.most_common(1)[0][0],
         compressions=tuple(sorted(reading.compressions)),
-        partitioned_by=found.objects[0][1].partitioned_by,
+        partitioned_by=partitioned_by,
+        folders_by=folders_by,
         shape=shape,
         has_envelopes=has_envelopes,
         has_store_envelope=reading.stored > 0,
@@ -226,7 +233,7 @@ def describe_entity(
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
         placeholders=dict(reading.placeholders),
-        moved_keys=_moved_keys(reading, key) if found.objects[0][1].partitioned_by else 0,
+        moved_keys=_moved_keys(reading, key) if partitioned_by else 0,
         shared_positions=len(reading.deliveries.shared_positions),
         schema_versions=len({repr(schema) for schema in reading.schemas.values()}),
         offsets={

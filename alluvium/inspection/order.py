@@ -40,7 +40,13 @@ def has_position(fields: Collection[str]) -> bool:
 
 
 def propose_order(
-    shape: str, fields: Collection[str], partitions: int, *, has_message_keys: bool, times: Sequence[str]
+    shape: str,
+    fields: Collection[str],
+    partitions: int,
+    *,
+    has_message_keys: bool,
+    times: Sequence[str],
+    folders_by: Sequence[str] = (),
 ) -> Order:
     """How the changes of a row are to be ordered.
 
@@ -50,12 +56,21 @@ def propose_order(
         partitions: number of Kafka partitions with offsets in the names or the lines; 0 for none.
         has_message_keys: whether the keys of the Kafka records are there: a key's records are then in one partition.
         times: columns that may say when a row was changed.
+        folders_by: columns outside the key whose values are folders, where no line has its offset. A file there has the
+            offsets of its own folder's records, of which its name tells the first.
     """
     if shape == "envelope" or (shape == "flattened" and has_position(fields)):
         return Order(False, "the connector's position")
-    if partitions == 1 or (partitions and has_message_keys):
+    is_by_offset = partitions == 1 or bool(partitions and has_message_keys)
+    if is_by_offset and not folders_by:
         return Order(True, "the offsets: no position is in the records")
     named = f"sequence_by: [{next(iter(times), '...')}]" if shape == "row" else "the position in add.fields"
+    if is_by_offset:
+        asked = (
+            f"does a row ever move to another folder ({', '.join(folders_by)})? If not, order_by: offset. "
+            f"If so, {named}: offsets do not order two folders."
+        )
+        return Order(False, "the offsets, but for rows that move", asked)
     if partitions:
         asked = f"are all changes of a row in one of {partitions} partitions (order_by: offset)? If not, {named}."
         return Order(False, "nothing in the records", asked)

@@ -193,6 +193,9 @@ def _options(entity: Entity) -> dict[str, Any]:
         options["key"] = list(entity.key.columns)
     if entity.order.is_by_offset:
         options["order_by"] = "offset"
+    # What other folders have looks like a gap, and the first file's end like an overlap.
+    if entity.folders_by and entity.layout:
+        options |= {"on_gap": "ignore", "on_overlap": "ignore"}
     # With null dbt refuses it until it is answered: either answer is wrong of another table.
     if entity.decimals.mode or entity.decimals.question:
         options["decimal_handling_mode"] = entity.decimals.mode

@@ -45,6 +45,21 @@ def test_offsets_order_where_a_key_has_one_partition(partitions: int, has_messag
     )
 
 
+def test_offsets_of_folders_by_a_column_are_asked_about(tmp_path: Path) -> None:
+    """FieldPartitioner: of a row that moved and moved back, the older change may lie in the file of the later name."""
+    for country, name in (("Peru", "t+0+0.json"), ("Chile", "t+0+1.json"), ("Peru", "t+0+2.json")):
+        (tmp_path / f"country={country}").mkdir(exist_ok=True)
+        landed(tmp_path / f"country={country}", name, {"id": 1, "country": country})
+    (entity,) = inspect(str(tmp_path)).entities
+    assert not entity.order.is_by_offset
+    assert "does a row ever move to another folder (country)? If not, order_by: offset." in str(entity.order.question)
+    assert entity.folders_by == ("country",)
+    for folder in tmp_path.iterdir():
+        folder.rename(tmp_path / folder.name.replace("country", "day"))
+    (entity,) = inspect(str(tmp_path)).entities
+    assert (entity.order.is_by_offset, entity.folders_by) == (True, ())
+
+
 def test_nothing_orders() -> None:
     asked = propose_order("flattened", {"op"}, 0, has_message_keys=False, times=()).question
     assert asked == "what orders the changes of a row: the position in add.fields?"

@@ -147,7 +147,8 @@ def pagila_by_query() -> System:
             ]
         },
         {"query": ["address_id"]},
-        asked={"query": "is the key address_id?"},
+        asked={"query": "does a row ever move to another folder (country)?"},
+        answers={"query": {"cdc": {"order_by": "offset"}}},
     )
 
 
