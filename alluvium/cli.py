@@ -247,6 +247,98 @@ def new(
     )
 
 
+serve = typer.Typer(
+    no_args_is_help=True, help="Spark's Thrift server with the session of a target: `dbt build --target thrift`."
+)
+app.add_typer(serve, name="serve")
+
+ProjectDirectory = Annotated[Path | None, typer.Option(envvar="DBT_PROJECT_DIR", help="Directory of dbt_project.yml.")]
+ProfilesDirectory = Annotated[Path | None, typer.Option(envvar="DBT_PROFILES_DIR", help="Directory of profiles.yml.")]
+ServedTarget = Annotated[
+    str | None, typer.Option(help="The profile's target whose settings the server has; its method is session.")
+]
+Host = Annotated[str, typer.Option(help="Where it listens; this machine alone.")]
+Port = Annotated[int, typer.Option(min=1, max=65535, envvar="ALLUVIUM_THRIFT_PORT")]
+NOT_RUNNING = 1
+
+
+@serve.command("run")
+def serve_run(
+    host: Host = "127.0.0.1",
+    port: Port = 10000,
+    project_dir: ProjectDirectory = None,
+    profiles_dir: ProfilesDirectory = None,
+    target: ServedTarget = None,
+    debug: Debug = False,
+) -> None:
+    """Serve in the foreground, until Ctrl-C or SIGTERM; for containers."""
+    from alluvium import profile, thrift_server
+
+    thrift_server.run(profile.session_target(project_dir, profiles_dir, target), host, port)
+
+
+@serve.command("start", epilog=_examples("alluvium serve start", "dbt build --target thrift", "alluvium serve stop"))
+def serve_start(
+    host: Host = "127.0.0.1",
+    port: Port = 10000,
+    project_dir: ProjectDirectory = None,
+    profiles_dir: ProfilesDirectory = None,
+    target: ServedTarget = None,
+    debug: Debug = False,
+) -> None:
+    """Start a server in the background, and wait until it listens."""
+    from alluvium import profile, thrift_server
+
+    found = profile.session_target(project_dir, profiles_dir, target)
+    options = {"--project-dir": found.project_directory, "--profiles-dir": profiles_dir, "--target": found.name}
+    named = tuple(part for name, value in options.items() if value is not None for part in (name, str(value)))
+    typer.echo(f"listening at {thrift_server.start(found, host, port, named)}")
+
+
+@serve.command("status")
+def serve_status(
+    project_dir: ProjectDirectory = None,
+    profiles_dir: ProfilesDirectory = None,
+    target: ServedTarget = None,
+    debug: Debug = False,
+) -> None:
+    """Say whether a server runs, and where. Ends with 1 where none does."""
+    from alluvium import profile, thrift_server
+
+    address = thrift_server.Place(profile.session_target(project_dir, profiles_dir, target)).address()
+    typer.echo(f"listening at {address}" if address else "no server runs: alluvium serve start")
+    if address is None:
+        raise typer.Exit(NOT_RUNNING)
+
+
+@serve.command("stop")
+def serve_stop(
+    project_dir: ProjectDirectory = None,
+    profiles_dir: ProfilesDirectory = None,
+    target: ServedTarget = None,
+    debug: Debug = False,
+) -> None:
+    """End the server, and wait until it has ended."""
+    from alluvium import profile, thrift_server
+
+    stopped = thrift_server.stop(profile.session_target(project_dir, profiles_dir, target))
+    typer.echo(f"stopped {stopped}" if stopped else "no server runs")
+
+
+@serve.command("logs")
+def serve_logs(
+    lines: Annotated[int, typer.Option("-n", "--lines", min=1, help="The last lines.")] = 50,
+    project_dir: ProjectDirectory = None,
+    profiles_dir: ProfilesDirectory = None,
+    target: ServedTarget = None,
+    debug: Debug = False,
+) -> None:
+    """Print the end of what the server and Spark have said."""
+    from alluvium import profile, thrift_server
+
+    typer.echo(thrift_server.Place(profile.session_target(project_dir, profiles_dir, target)).last_lines(lines))
+
+
 @app.command()
 def package() -> None:
     """Print where Alluvium's dbt package is: ALLUVIUM_PACKAGE="$(alluvium package)" dbt deps."""

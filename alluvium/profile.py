@@ -48,6 +48,11 @@ def session_parameters(credentials: Any) -> dict[str, str] | None:
     return dict(getattr(credentials, "server_side_parameters", {}))
 
 
+def is_thrift(credentials: Any) -> bool:
+    """Whether a target reaches a Spark Thrift server."""
+    return credentials.type == "spark" and getattr(credentials, "method", None) == "thrift"
+
+
 def session_target(
     project_directory: Path | None = None, profiles_directory: Path | None = None, target: str | None = None
 ) -> SessionTarget:

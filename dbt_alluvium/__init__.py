@@ -3,8 +3,8 @@
 dbt imports every installed module whose name begins with ``dbt_`` and initializes its `plugins`. dbt-spark's session
 method then takes over the session that this one made. It keeps quiet in projects that have nothing to do with Alluvium:
 the root project has to be Alluvium or to have it as an installed package (``dbt deps``), with a profile of type `spark`
-and method `session`. Seeds are then written with their exact values. `dbt parse`, `ls`, `deps`, `clean` and `debug`
-start no JVM through it.
+and method `session`, or `thrift`, whose server has the session. Seeds are then written with their exact values.
+`dbt parse`, `ls`, `deps`, `clean` and `debug` start no JVM through it.
 """
 
 from __future__ import annotations
@@ -46,12 +46,16 @@ class AlluviumPlugin(dbtPlugin):
         directory = Path(flags.PROJECT_DIR).resolve()
         if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
             return
-        parameters = session_parameters(flags)
-        if parameters is not None:
-            from alluvium import session
+        from alluvium import profile, session
 
+        credentials = profile.read_profile(flags).credentials
+        parameters = profile.session_parameters(credentials)
+        if parameters is not None:
             write_seeds_exactly()
             session.get_or_create(parameters, directory)
+        elif profile.is_thrift(credentials):
+            write_seeds_exactly_over_thrift()
+            take_statements_without_rows()
 
 
 def concerns(project_name: str, directory: Path) -> bool:
@@ -62,13 +66,6 @@ def concerns(project_name: str, directory: Path) -> bool:
 
     packages = load_raw_project(str(directory)).get("packages-install-path") or "dbt_packages"
     return (directory / packages / PROJECT / "dbt_project.yml").is_file()
-
-
-def session_parameters(flags: Any) -> dict[str, str] | None:
-    """The Spark settings of the profile and target that dbt will use, None when it is not a Spark session."""
-    from alluvium import profile
-
-    return profile.session_parameters(profile.read_profile(flags).credentials)
 
 
 def write_seeds_exactly() -> None:
@@ -82,15 +79,50 @@ def write_seeds_exactly() -> None:
     SessionConnectionWrapper._fix_binding = staticmethod(literal)  # type: ignore[method-assign]
 
 
+def write_seeds_exactly_over_thrift() -> None:
+    """Have the thrift method do so: PyHive quotes texts by itself, and dbt-spark 1.11 makes numbers floats, too."""
+    from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+
+    PyhiveConnectionWrapper._fix_binding = staticmethod(text)  # type: ignore[assignment, method-assign]
+
+
+def take_statements_without_rows() -> None:
+    """Have the thrift method give no rows for a statement without a result: PyHive (0.7.0) fails to fetch from it.
+
+    Spark 3.5 answers `create schema` with a column `Result` and sends none; dbt's `run_query` fetches from any.
+    """
+    from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+
+    fetch = PyhiveConnectionWrapper.fetchall
+
+    def fetchall(wrapper: PyhiveConnectionWrapper) -> list[Any]:
+        try:
+            return fetch(wrapper)
+        except TypeError:
+            if [column[0] for column in wrapper.description] != ["Result"]:
+                raise
+            return []
+
+    if fetch.__module__ != __name__:
+        PyhiveConnectionWrapper.fetchall = fetchall  # type: ignore[assignment, method-assign]
+
+
+def text(value: Any) -> str | None:
+    """A value of a seed as the text that what stands around it casts; NULL stays."""
+    if value is None:
+        return None
+    if isinstance(value, datetime.datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S.%f}"
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
 def literal(value: Any) -> str:
     """A value of a seed in Spark SQL; what stands around it casts it to the column's type."""
-    if value is None:
+    written = text(value)
+    if written is None:
         return "null"
-    if isinstance(value, datetime.datetime):
-        return f"'{value:%Y-%m-%d %H:%M:%S.%f}'"
-    text = f"{value:f}" if isinstance(value, Decimal) else str(value)
-    text = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{text}'"
+    escaped = written.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 plugins = [AlluviumPlugin]

@@ -35,3 +35,45 @@
     {#- Spark answers `<undefined>` for a setting that is not there. -#}
     {{ return(rows[0].value if rows and rows[0].value != "<undefined>" else none) }}
 {% endmacro %}
+
+
+{#
+    Clients of the hosted Thrift server share its session, and dbt-spark (1.11) names the rows that a model is about to write after the model
+    alone: of two builds at once one could write the other's, and record its own batches. So a build takes the session, and the next one waits for it.
+#}
+{% macro claim_session() %}
+    {%- if execute and alluvium.is_run() and alluvium.is_session_shared() -%}
+        {%- set other = alluvium.session_setting("alluvium.build") -%}
+        {%- if other -%}
+            {{ exceptions.raise_compiler_error(
+                "claim_session: another build (" ~ other ~ ") has the session of this server: wait until it has ended. If it was killed, "
+                ~ "`dbt run-operation release_session --target " ~ target.name ~ "` ends its claim"
+            ) }}
+        {%- endif -%}
+        {%- do run_query("set alluvium.build = " ~ alluvium.run_id()) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# At the end of a build, whatever came of it; by hand after one that was killed. #}
+{% macro release_session() %}
+    {%- if execute and alluvium.is_session_shared() and (
+        flags.WHICH == "run-operation" or alluvium.session_setting("alluvium.build") == alluvium.run_id()
+    ) -%}
+        {%- do run_query("reset alluvium.build") -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Two builds that begin at once may both have found no other; the one that claimed first stops before it writes. #}
+{% macro require_claimed_session(caller_name) %}
+    {%- if alluvium.is_run() and alluvium.is_session_shared() and alluvium.session_setting("alluvium.build") != alluvium.run_id() -%}
+        {{ exceptions.raise_compiler_error(caller_name ~ ": another build has taken the session of this server: run again when it has ended") }}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The hosted server says so (alluvium/thrift_server.py). #}
+{% macro is_session_shared() %}
+    {{ return(alluvium.session_setting("alluvium.is_shared") == "true") }}
+{% endmacro %}

@@ -9,6 +9,7 @@
     {%- if alluvium.has_no_new_files() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
+    {%- do alluvium.require_claimed_session("get_insert_into_sql") -%}
     {{ return(alluvium.insert_into_sql(source_relation, target_relation, alluvium.same_columns(source_relation, target_relation))) }}
 {% endmacro %}
 

@@ -96,6 +96,7 @@
     {%- if alluvium.has_same_inputs() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
+    {%- do alluvium.require_claimed_session("get_insert_overwrite_sql") -%}
     {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs')") -%}
     {#- dbt-spark sets DYNAMIC for a mart with `partition_by`, which keeps the partitions that have no row any more. -#}
     {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}

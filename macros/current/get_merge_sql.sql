@@ -11,6 +11,7 @@
     {%- if not cdc.merge_guard and not cdc.stored_as_scd_type -%}
         {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
     {%- endif -%}
+    {%- do alluvium.require_claimed_session("get_merge_sql") -%}
     {%- set columns = alluvium.same_columns(source, target) -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}
     {%- if cdc.stored_as_scd_type -%}

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, model, shop, source
 from .harness import Renderer, assert_expression_parses, relation
@@ -435,3 +436,49 @@ def test_require_threshold(macros: Renderer) -> None:
 def test_rebuild_command(macros: Renderer) -> None:
     table = relation("slv_shop__orders_state")
     assert macros.render("rebuild_command", table) == "`dbt build --full-refresh --select slv_shop__orders_state+`"
+
+
+SHARED = {"set alluvium.is_shared": [{"value": "true"}]}
+
+
+def test_claim_session() -> None:
+    """A build takes the session of a server that many share; the next one is refused until it has ended."""
+    own = Renderer()
+    own.render("claim_session")
+    assert own.queries == ["set alluvium.is_shared"]
+    free = Renderer(answers=dict(SHARED))
+    free.render("claim_session")
+    assert free.queries[-1] == f"set alluvium.build = {free.render('run_id')}"
+    taken = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
+    with pytest.raises(
+        CompilationError, match=r"another build \(b1\) has the session .*release_session --target local"
+    ):
+        taken.render("claim_session")
+    assert Renderer(which="test", answers=dict(SHARED)).does("claim_session") == []
+
+
+def test_release_session() -> None:
+    renderer = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}], "reset": []})
+    renderer.render("release_session")
+    assert "reset alluvium.build" not in renderer.queries
+    renderer.which = "run-operation"
+    renderer.render("release_session")
+    assert renderer.queries[-1] == "reset alluvium.build"
+    mine = Renderer(answers=SHARED | {"reset": []})
+    mine.answers["set alluvium.build"] = [{"value": mine.render("run_id")}]
+    mine.render("release_session")
+    assert mine.queries[-1] == "reset alluvium.build"
+
+
+def test_require_claimed_session() -> None:
+    Renderer().render("require_claimed_session", "m")
+    lost = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
+    with pytest.raises(CompilationError, match="m: another build has taken the session of this server"):
+        lost.render("require_claimed_session", "m")
+    lost.answers["set alluvium.build"] = [{"value": lost.render("run_id")}]
+    lost.render("require_claimed_session", "m")
+
+
+def test_is_session_shared() -> None:
+    assert Renderer(answers=dict(SHARED)).render("is_session_shared")
+    assert not Renderer().render("is_session_shared")

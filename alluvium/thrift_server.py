@@ -1,0 +1,253 @@
+"""Spark's Thrift server in a process of its own, over the session of the embedded target.
+
+One place defines its settings, the profile's target with the method `session`. A target with the method `thrift`
+reaches it. dbt and other clients share the session, so that what a run leaves for its later statements is there
+whichever connection asks.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import ipaddress
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alluvium import AlluviumError, session
+
+if TYPE_CHECKING:
+    from alluvium.profile import SessionTarget
+
+HOST = "127.0.0.1"
+PORT = 10000
+SECONDS_TO_START = 180
+SECONDS_TO_STOP = 60
+LINES_OF_AN_ERROR = 5
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and what runs it.
+
+    Attributes:
+        host: name or address.
+        port: of TCP.
+        pid: of the process.
+    """
+
+    host: str
+    port: int
+    pid: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port} (process {self.pid})"
+
+
+class Place:
+    """The files of a target's server, beside its warehouse.
+
+    Attributes:
+        log: what the server and Spark print.
+    """
+
+    def __init__(self, target: SessionTarget) -> None:
+        """Does not touch the files.
+
+        Args:
+            target: whose session the server has.
+        """
+        warehouse = session.absolute(target.parameters, target.project_directory).get(session.WAREHOUSE, "")
+        is_local = warehouse and ":" not in warehouse
+        home = Path(warehouse).parent if is_local else target.project_directory / ".alluvium"
+        self.log = home / "thrift_server.log"
+        self._address = home / "thrift_server.json"
+        self._lock = home / "thrift_server.lock"
+
+    def address(self) -> Address | None:
+        """The running server's; None where none runs, or none is ready."""
+        if not self.is_held():
+            return None
+        try:
+            return Address(**json.loads(self._address.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def is_held(self) -> bool:
+        """Whether a living process has the place; a process that was killed leaves files and no lock."""
+        try:
+            with self._lock.open("a") as lock:
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return False
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep the place for this process.
+
+        Raises:
+            AlluviumError: another one has it.
+        """
+        self._lock.parent.mkdir(parents=True, exist_ok=True)
+        with self._lock.open("a") as lock:
+            try:
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise AlluviumError(
+                    f"A server runs already at {self.address() or 'this place'}: alluvium serve stop."
+                ) from None
+            self._address.unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                self._address.unlink(missing_ok=True)
+
+    def publish(self, address: Address) -> None:
+        """Say where the server listens; readers see all of it or nothing."""
+        written = self._address.with_suffix(".new")
+        written.write_text(json.dumps(asdict(address)), encoding="utf-8")
+        written.rename(self._address)
+
+    def last_lines(self, count: int) -> str:
+        """The end of the log."""
+        try:
+            return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:])
+        except OSError:
+            return ""
+
+
+def require_loopback(host: str) -> None:
+    """Refuse to listen where others could reach a server that asks nobody who they are.
+
+    Raises:
+        AlluviumError: the host is none of this machine's own.
+    """
+    try:
+        addresses = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+    except OSError as error:
+        raise AlluviumError(f"serve: --host {host} is no address: {error.strerror or error}.") from error
+    if not all(ipaddress.ip_address(address).is_loopback for address in addresses):
+        raise AlluviumError(
+            f"serve: --host is {host}; allowed: {HOST}, localhost, ::1. The server asks for no password, so it listens "
+            "to this machine alone; reach it from another one through an SSH tunnel."
+        )
+
+
+def run(target: SessionTarget, host: str = HOST, port: int = PORT) -> None:
+    """Serve in this process until it is told to end (SIGTERM, SIGINT).
+
+    Args:
+        target: whose settings the session has.
+        host: to listen at, one of this machine alone.
+        port: of TCP.
+
+    Raises:
+        AlluviumError: the host is not this machine's alone, the port is taken, a server runs, or Spark cannot start.
+    """
+    require_loopback(host)
+    place = Place(target)
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    with place.hold():
+        if _listens(host, port):
+            raise AlluviumError(f"serve: --port {port} is taken by another process; name a free one.")
+        spark = session.get_or_create(target.parameters | _settings(host, port), target.project_directory)
+        # A build takes the session, as long as it runs (macros/_internal/session.sql).
+        spark.conf.set("alluvium.is_shared", "true")
+        context = spark._jsparkSession.sqlContext()
+        server = spark._jvm.org.apache.spark.sql.hive.thriftserver  # type: ignore[union-attr]  # a live session has one
+        server.HiveThriftServer2.startWithContext(context)
+        while not _listens(host, port) and not ended.wait(0.1):
+            pass
+        if not ended.is_set():
+            place.publish(Address(host, port, os.getpid()))
+            print(f"listening at {host}:{port}", flush=True)
+            ended.wait()
+        session.stop(spark)
+
+
+def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: tuple[str, ...] = ()) -> Address:
+    """Have a process of its own serve, and wait until it does.
+
+    Args:
+        target: whose settings the session has.
+        host: to listen at, one of this machine alone.
+        port: of TCP.
+        arguments: of ``alluvium serve run`` that name the target.
+
+    Raises:
+        AlluviumError: it has ended instead, or takes too long; with the end of its log.
+    """
+    require_loopback(host)
+    place = Place(target)
+    if place.is_held():
+        raise AlluviumError(f"A server runs already at {place.address() or 'this place'}: alluvium serve stop.")
+    place.log.parent.mkdir(parents=True, exist_ok=True)
+    with place.log.open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "alluvium.cli", "serve", "run", "--host", host, "--port", str(port), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + SECONDS_TO_START
+    while (address := place.address()) is None:
+        try:
+            process.wait(timeout=0.2)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() < deadline:
+                continue
+            process.terminate()
+        raise AlluviumError(f"The server did not start; the end of {place.log}:\n{place.last_lines(LINES_OF_AN_ERROR)}")
+    return address
+
+
+def stop(target: SessionTarget) -> Address | None:
+    """End a target's server and wait until it has ended; None where none ran.
+
+    Raises:
+        AlluviumError: it does not end.
+    """
+    place = Place(target)
+    address = place.address()
+    if address is None:
+        return None
+    os.kill(address.pid, signal.SIGTERM)
+    deadline = time.monotonic() + SECONDS_TO_STOP
+    while place.is_held():
+        if time.monotonic() > deadline:
+            raise AlluviumError(f"The server at {address} has not ended in {SECONDS_TO_STOP} s: kill -9 {address.pid}.")
+        time.sleep(0.1)
+    return address
+
+
+def _settings(host: str, port: int) -> dict[str, str]:
+    return {
+        # What one statement of a run leaves, the next one finds on any connection (macros/_internal/session.sql).
+        "spark.sql.hive.thriftServer.singleSession": "true",
+        "spark.hadoop.hive.server2.thrift.bind.host": host,
+        "spark.hadoop.hive.server2.thrift.port": str(port),
+        "spark.hadoop.hive.server2.authentication": "NONE",
+    }
+
+
+def _listens(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=1):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,263 @@
+"""The hosted Thrift server: its commands, and the project built over it; what starts a server is a slow suite."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
+
+from alluvium import AlluviumError, thrift_server
+from alluvium.demo import loads
+from alluvium.profile import SessionTarget
+from alluvium.thrift_server import Address, Place, require_loopback
+
+REPOSITORY = Path(__file__).parents[3]
+TABLES = ("slv_moma__artists", "slv_moma__artworks")
+FIRST, SECOND, THIRD, FOURTH = loads("moma")[:4]
+PAGE = REPOSITORY / "docs" / "guide" / "thrift-server.md"
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> SessionTarget:
+    return SessionTarget(tmp_path, "local", "silver", {"spark.sql.warehouse.dir": ".alluvium/warehouse"})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1.2.3"])
+def test_listens_to_this_machine(host: str) -> None:
+    require_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "10.0.0.1"])
+def test_listens_to_no_other_without_a_password(host: str) -> None:
+    with pytest.raises(AlluviumError, match=rf"serve: --host is {host}; allowed: 127\.0\.0\.1, localhost, ::1\."):
+        require_loopback(host)
+
+
+def test_files_lie_beside_the_warehouse(target: SessionTarget) -> None:
+    assert Place(target).log == target.project_directory / ".alluvium" / "thrift_server.log"
+
+
+def test_nothing_runs(target: SessionTarget) -> None:
+    assert Place(target).address() is None
+    assert thrift_server.stop(target) is None
+
+
+def test_files_of_a_killed_server_are_none_of_a_running_one(target: SessionTarget) -> None:
+    place, address = Place(target), Address("127.0.0.1", 10000, os.getpid())
+    place.log.parent.mkdir()
+    # A lock is its process's, so another one has to look.
+    look = f"""
+from pathlib import Path
+from alluvium.profile import SessionTarget
+from alluvium.thrift_server import Place
+print(Place(SessionTarget(Path({str(target.project_directory)!r}), "local", "silver", {target.parameters!r})).address())
+"""
+    with place.hold():
+        place.publish(address)
+        assert said(sys.executable, "-c", look) == f"{address}\n"
+    assert said(sys.executable, "-c", look) == "None\n"
+    place.publish(address)
+    assert said(sys.executable, "-c", look) == "None\n"
+
+
+def test_port_that_is_taken(target: SessionTarget) -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(AlluviumError, match=f"--port {port} is taken"):
+            thrift_server.run(target, port=port)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def said(*command: str) -> str:
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+
+
+class Terminal:
+    """A shell in the repository, with tables, landed files and a port of its own."""
+
+    def __init__(self, home: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.landing = home / "landing" / "moma"
+        self.environment = os.environ | {
+            "ALLUVIUM_HOME": str(home / "tables"),
+            "ALLUVIUM_LANDING": str(home / "landing"),
+            "ALLUVIUM_THRIFT_PORT": str(self.port),
+            "DBT_TARGET_PATH": str(home / "target"),
+            "DBT_LOG_PATH": str(home / "logs"),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        }
+
+    def begins(self, *command: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def types(self, *command: str, code: int = 0) -> str:
+        """What a command prints; it ends with `code`."""
+        process = self.begins(*command)
+        printed, _ = process.communicate(timeout=600)
+        assert process.returncode == code, printed
+        return printed
+
+    def lands(self, load: Path) -> None:
+        shutil.copytree(load, self.landing, dirs_exist_ok=True)
+
+    def rows(self, query: str) -> list[dict[str, str | None]]:
+        """What a client that is not dbt gets, all of it as text."""
+        with contextlib.closing(hive.connect("127.0.0.1", self.port)) as connection:
+            cursor = connection.cursor()
+            cursor.execute(query)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+BUILD = ("dbt", "build", "--target", "thrift", "--select", *(f"+{table}" for table in TABLES))
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    terminal = Terminal(tmp_path_factory.mktemp("served"))
+    terminal.lands(FIRST)
+    printed = terminal.types("alluvium", "serve", "start")
+    assert printed.startswith(f"listening at 127.0.0.1:{terminal.port} (process ")
+    yield terminal
+    terminal.types("alluvium", "serve", "stop")
+
+
+def assert_as_expected(terminal: Terminal, load: Path) -> None:
+    so_far = loads("moma")[: loads("moma").index(load) + 1]
+    for table in TABLES:
+        # A load that does not change a table expects of it what the one before does.
+        files = [load.parent / "expected" / one.name / f"{table}.jsonl.gz" for one in so_far]
+        *_, file = (one for one in files if one.exists())
+        expected = [json.loads(line) for line in gzip.decompress(file.read_bytes()).decode().splitlines()]
+        columns = ", ".join(f"cast(`{name}` as string) as `{name}`" for name in expected[0])
+        found = terminal.rows(f"select {columns} from silver.{table}")
+        assert sorted(map(str, found)) == sorted(map(str, expected))
+
+
+@pytest.mark.slow
+def test_one_server_a_place(terminal: Terminal) -> None:
+    assert "alluvium: A server runs already at 127.0.0.1:" in terminal.types("alluvium", "serve", "start", code=1)
+    assert terminal.types("alluvium", "serve", "status").startswith(f"listening at 127.0.0.1:{terminal.port} ")
+    assert "listening at" in terminal.types("alluvium", "serve", "logs", "--lines", "100000")
+    # The tables' catalog has one process at a time.
+    refused = terminal.types("alluvium", "sql", "-e", "select 1", code=1)
+    assert "alluvium serve stop" in refused
+
+
+@pytest.mark.slow
+def test_project_is_built_over_the_server(terminal: Terminal) -> None:
+    assert "ERROR=0" in terminal.types(*BUILD)
+    assert_as_expected(terminal, FIRST)
+
+
+@pytest.mark.slow
+def test_clients_read_while_a_build_merges(terminal: Terminal) -> None:
+    """Each sees the table before the merge or after it."""
+    terminal.lands(SECOND)
+    counts: list[str] = []
+    ended, failed = threading.Event(), []
+
+    def read() -> None:
+        try:
+            while not ended.wait(0.5):
+                (row,) = terminal.rows("select cast(count(*) as string) as rows from silver.slv_moma__artists")
+                counts.append(str(row["rows"]))
+        except Exception as error:  # of another thread: nothing else would show it
+            failed.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        terminal.types(*BUILD)
+    finally:
+        ended.set()
+        for reader in readers:
+            reader.join()
+    assert failed == []
+    assert set(counts) <= {"917", "916"}
+    assert_as_expected(terminal, SECOND)
+
+
+def begun(terminal: Terminal, model: str) -> subprocess.Popen[str]:
+    """A build that has come to a model."""
+    build = terminal.begins(*BUILD)
+    assert build.stdout is not None
+    assert any(f"START sql incremental model silver.{model} " in line for line in build.stdout)
+    return build
+
+
+@pytest.mark.slow
+def test_one_build_at_a_time(terminal: Terminal) -> None:
+    """What a model is about to write has the model's name alone, and all clients share the session."""
+    terminal.lands(THIRD)
+    build = begun(terminal, "stg_moma__artists")
+    refused = terminal.types(*BUILD, code=2)
+    assert "has the session of this server: wait until it has ended" in refused
+    build.kill()
+    build.communicate()
+    (command,) = re.findall(r"`(dbt run-operation release_session [^`]*)`", refused)
+    assert f"`{command}`" in PAGE.read_text(encoding="utf-8")
+    assert "has the session" in terminal.types(*BUILD, code=2)
+    terminal.types(*shlex.split(command))
+    terminal.types(*BUILD)
+    assert_as_expected(terminal, THIRD)
+
+
+@pytest.mark.slow
+def test_build_after_a_server_that_was_killed_in_one(terminal: Terminal) -> None:
+    terminal.lands(FOURTH)
+    build = begun(terminal, "slv_moma__artists_state")
+    status = terminal.types("alluvium", "serve", "status")
+    os.kill(int(status.rpartition("process ")[2].rstrip(")\n")), signal.SIGKILL)
+    build.communicate(timeout=600)
+    assert build.returncode != 0
+    assert "no server runs" in terminal.types("alluvium", "serve", "status", code=1)
+    # The JVM ends when it sees that its Python has gone, and has the catalog until then.
+    deadline = time.monotonic() + 60
+    while terminal.begins("alluvium", "serve", "start").wait():
+        assert time.monotonic() < deadline
+    terminal.types(*BUILD)
+    assert_as_expected(terminal, FOURTH)
+
+
+@pytest.mark.slow
+def test_commands_of_the_page(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    terminal.lands(FIRST)
+    (block,) = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    *commands, stop = block.strip().splitlines()
+    try:
+        for command in commands:
+            terminal.types(*shlex.split(command))
+        assert_as_expected(terminal, FIRST)
+    finally:
+        assert terminal.types(*shlex.split(stop)).startswith("stopped ")
+    # The embedded target goes on with the same tables.
+    query = "select count(*) as rows from silver.slv_moma__artists"
+    assert terminal.types("alluvium", "sql", "-e", query, "--format", "csv").split() == ["rows", "917"]
