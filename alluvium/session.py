@@ -136,6 +136,12 @@ def claim(url: str) -> None:
     _claimed[database[2]] = own
 
 
+def is_alive(spark: SparkSession) -> bool:
+    """Whether the session's JVM runs; one that was killed, or had no memory left, has gone without a word."""
+    process: subprocess.Popen[bytes] | None = getattr(spark.sparkContext._gateway, "proc", None)
+    return process is None or process.poll() is None
+
+
 def stop(spark: SparkSession) -> None:
     """End the session and wait for its JVM, so that the next process finds the metastore closed."""
     gateway = spark.sparkContext._gateway

@@ -175,7 +175,15 @@ def run(target: SessionTarget, host: str = HOST, port: int = PORT) -> None:
         if not ended.is_set():
             place.publish(Address(host, port, os.getpid()))
             print(f"listening at {host}:{port}", flush=True)
-            ended.wait()
+        while not ended.wait(1):
+            if not session.is_alive(spark):
+                # Nothing is left to end in order, and Py4J would wait for answers.
+                print(
+                    "alluvium: Spark has ended, and so does its server: alluvium serve start.",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                os._exit(1)
         session.stop(spark)
 
 

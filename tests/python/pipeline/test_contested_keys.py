@@ -100,7 +100,8 @@ def rounds() -> list[dict[str, bytes]]:
         [],
     ]
     # With the whole image there are no placeholders: what looks like one is a value.
-    arriving[0] += [row("u", 10, MARKED, "__debezium_unavailable_value", commit=5)]
+    marked = row("u", 10, MARKED, "__debezium_unavailable_value", commit=5)
+    arriving[0] += [marked | {"before": {"id": MARKED, "name": "a", "tags": {"of": "a"}}}]
     # A swap cut after an update in the same transaction.
     for number, (op, lsn, name) in enumerate([("r", 10, "a"), ("c", 101, "b"), ("u", 102, "B"), ("d", 103, "a")]):
         arriving[min(number, 2) if op != "u" else 2].append(row(op, lsn, CUT, name, commit=0 if op == "r" else 100))

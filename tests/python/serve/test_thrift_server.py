@@ -247,6 +247,18 @@ def test_build_after_a_server_that_was_killed_in_one(terminal: Terminal) -> None
 
 
 @pytest.mark.slow
+def test_server_ends_with_its_jvm(terminal: Terminal) -> None:
+    pid = terminal.types("alluvium", "serve", "status").rpartition("process ")[2].rstrip(")\n")
+    (jvm,) = said("pgrep", "--parent", pid, "java").split()
+    os.kill(int(jvm), signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while terminal.begins("alluvium", "serve", "status").wait() == 0:
+        assert time.monotonic() < deadline
+    assert "Spark has ended, and so does its server" in terminal.types("alluvium", "serve", "logs")
+    terminal.types("alluvium", "serve", "start")
+
+
+@pytest.mark.slow
 def test_commands_of_the_page(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     terminal.lands(FIRST)
