@@ -299,7 +299,7 @@ def test_dry_run_shows_and_changes_nothing(story: Story) -> None:
     printed = " ".join(story.dry.printed.split())
     assert "pipe.purged, keys: 1 (dry run: nothing is changed)" in printed
     assert "pipe_silver.stg_pipe__purged 9 lines in 3 files" in printed
-    assert "pipe_silver.slv_pipe__purged_state 2 rows" in printed
+    assert "pipe_silver.slv_pipe__purged_state 1 rows" in printed
     assert "files of the source that hold these keys, to be deleted or rewritten by you: 3" in printed
     assert "dbt build --full-refresh --select fct_purged" in printed
     assert "vacuum_hours: 168" in printed
