@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,7 @@ class Template:
                 raise AlluviumError(f"emr: --parameter {name}: allowed are {', '.join(sorted(self.parameters))}.")
 
 
+@cache
 def shipped() -> Template:
     """The template of this version.
 

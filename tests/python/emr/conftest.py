@@ -9,6 +9,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.loaders import create_loader
 from botocore.stub import Stubber
 from moto import mock_aws
 
@@ -19,6 +20,7 @@ REGION = "eu-central-1"
 # A session of botocore reads its models from the disk; those of the tests share one.
 SESSION: list[boto3.Session] = []
 CLIENTS: dict[str, Any] = {}
+LOADER = create_loader()
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -54,6 +56,8 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     monkeypatch.setattr(stack, "SECONDS_BETWEEN_QUESTIONS", 0)
+    # Each session would read the list of all endpoints anew.
+    monkeypatch.setattr("botocore.session.botocore.loaders.create_loader", lambda _: LOADER)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.emr.models import emr_backends
@@ -15,6 +16,7 @@ from alluvium.emr import stack as stacks
 from alluvium.emr import template
 
 from .conftest import REGION, Network, Run, client
+from .test_project import project
 
 # Of moto, which knows no policies of buckets in stacks.
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS")
@@ -37,23 +39,6 @@ def cluster(identity: str | None) -> Any:
     """moto's own record: it ends clusters of stacks at once, as it does not read that they are to be kept alive."""
     assert identity is not None
     return emr_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[identity]
-
-
-def project(directory: Path) -> Path:
-    for name, text in {
-        "dbt_project.yml": "name: shop\n",
-        "profiles.yml": "shop: {}\n",
-        "models/silver/orders.sql": "select 1\n",
-        "macros/one.sql": "",
-        "tests/generic/whole.sql": "",
-        "tests/none_lost.sql": "",
-        "tests/python/test_orders.py": "",
-        "target/manifest.json": "{}",
-        "models/__pycache__/x.pyc": "",
-    }.items():
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_text(text, encoding="utf-8")
-    return directory
 
 
 def test_up_makes_the_stack(network: Network, run: Run) -> None:
@@ -98,6 +83,16 @@ def test_dry_run_of_up_changes_nothing(network: Network, run: Run, name: str) ->
     assert "would add DataBucket (AWS::S3::Bucket, where MakesDataBucket)" in output
     assert f"would set SubnetId to '{network.subnet}'" in output
     assert client("cloudformation").list_stacks()["StackSummaries"] == []
+
+
+@pytest.mark.usefixtures("deployed")
+def test_progress_counts_resources() -> None:
+    said: list[str] = []
+    watched = boto3.client("cloudformation")
+    stacks.watch(watched, said.append)
+    stacks.find(watched, "alluvium")
+    count = len(watched.list_stack_resources(StackName="alluvium")["StackResourceSummaries"])
+    assert said == [f"alluvium CREATE_COMPLETE, {count} of {count} resources"]
 
 
 def test_dry_run_says_what_another_template_changes(deployed: stacks.Stack) -> None:
