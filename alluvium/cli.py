@@ -19,11 +19,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from alluvium import AlluviumError
 from alluvium.diagnosis import diagnose
 from alluvium.diagnosis.report import print_findings
+from alluvium.emr import command as emr
 from alluvium.inspection import Inspection, Sampling
 from alluvium.inspection import inspect as inspect_location
 from alluvium.inspection.report import as_json as inspection_as_json
 from alluvium.inspection.report import print_inspection
 from alluvium.new_project import create, package_directory
+from alluvium.options import Debug, examples
 from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
@@ -31,11 +33,6 @@ from alluvium.scaffolding.report import print_scaffold
 EXIT_CODES = """
 Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
 """
-
-
-def _examples(*commands: str) -> str:
-    """An epilog with a command a line."""
-    return "Examples:\n\n" + "\n\n".join(commands)
 
 
 LOSS_FOUND = 3
@@ -77,12 +74,11 @@ Location = Annotated[str, typer.Argument(metavar="PATH", help="A local folder or
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Objects = Annotated[int, typer.Option(min=1, help="Read at most this many objects of a topic.")]
 Megabytes = Annotated[int, typer.Option(min=1, help="Read at most this much of an object, from its beginning.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 DEFAULT_MEGABYTES = Sampling.object_bytes // 1024**2
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "alluvium inspect landing/shop", "alluvium inspect s3://bucket/topics --json | jq '.entities[].name'"
     ),
 )
@@ -106,7 +102,7 @@ def inspect(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "alluvium doctor landing/shop",
         "alluvium doctor s3://bucket/topics --connector source.json --connector sink.json",
     ),
@@ -140,7 +136,7 @@ def doctor(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "alluvium scaffold landing/shop --source shop",
         "alluvium scaffold s3://bucket/topics --source erp --entities orders --entities customers --history",
     ),
@@ -185,7 +181,7 @@ def scaffold(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "alluvium sql",
         "alluvium sql -e 'select * from silver.slv_shop__orders'",
         "echo 'select 1' | alluvium sql --format csv",
@@ -229,7 +225,7 @@ def sql(
     command.run(texts, shown, found, may_write=write, is_quiet=not debug)
 
 
-@app.command(epilog=_examples("alluvium new analytics", "alluvium new projects/erp --name erp_tables"))
+@app.command(epilog=examples("alluvium new analytics", "alluvium new projects/erp --name erp_tables"))
 def new(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The project's directory; it is made, or empty.")],
     name: Annotated[str | None, typer.Option(help="Name of the project; the directory's by default.")] = None,
@@ -277,7 +273,7 @@ def serve_run(
     thrift_server.run(profile.session_target(project_dir, profiles_dir, target), host, port)
 
 
-@serve.command("start", epilog=_examples("alluvium serve start", "dbt build --target thrift", "alluvium serve stop"))
+@serve.command("start", epilog=examples("alluvium serve start", "dbt build --target thrift", "alluvium serve stop"))
 def serve_start(
     host: Host = "127.0.0.1",
     port: Port = 10000,
@@ -337,6 +333,9 @@ def serve_logs(
     from alluvium import profile, thrift_server
 
     typer.echo(thrift_server.Place(profile.session_target(project_dir, profiles_dir, target)).last_lines(lines))
+
+
+app.add_typer(emr.app, name="emr")
 
 
 @app.command()

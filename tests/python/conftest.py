@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 pytest_plugins = ["captures.plugin", "properties.plugin"]
 
 # Folders whose tests start no Spark session. All others are run by one worker of pytest-xdist, one after the other.
-WITHOUT_SPARK = ("render", "setup", "inspection", "diagnosis", "scaffolding", "new_project", "query", "serve")
+WITHOUT_SPARK = ("render", "setup", "inspection", "diagnosis", "scaffolding", "new_project", "query", "serve", "emr")
 
 
 class OneSparkSession(LoadScopeScheduling):  # type: ignore[misc]  # so its classes are of any type

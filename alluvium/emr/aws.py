@@ -1,0 +1,155 @@
+"""Clients of AWS, and its errors in one sentence with the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,  # noqa: A004  # botocore's own, which has no other name
+    CredentialRetrievalError,
+    HTTPClientError,
+    NoCredentialsError,
+    NoRegionError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    SSOError,
+    TokenRetrievalError,
+    UnknownRegionError,
+)
+
+from alluvium import AlluviumError
+
+__all__ = ["Clients", "code", "one_sentence"]
+
+SIGN_IN = "sign in with 'aws configure' or 'aws sso login', or set AWS_PROFILE"
+DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "Forbidden", "403"})
+REFUSED_CREDENTIALS = frozenset(
+    {
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "RequestExpired",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    }
+)
+NO_SUBNET = frozenset({"InvalidSubnetID.NotFound", "InvalidSubnetID.Malformed", "InvalidSubnetId.Malformed"})
+
+
+class Clients:
+    """Clients of one region, with the credentials of boto3's standard chain."""
+
+    def __init__(self, region: str | None = None) -> None:
+        """Does not ask AWS.
+
+        Args:
+            region: of the stack; that of the standard chain (AWS_REGION, the profile) by default.
+
+        Raises:
+            AlluviumError: no region is set, or there is none of the name.
+        """
+        with one_sentence():
+            self._session = boto3.Session(region_name=region)
+            if not self._session.region_name:
+                raise NoRegionError
+            self.region: str = self._session.region_name
+            self.partition: str = self._session.get_partition_for_region(self.region)
+
+    @cached_property
+    def cloudformation(self) -> Any:
+        """Stacks."""
+        return self._client("cloudformation")
+
+    @cached_property
+    def ec2(self) -> Any:
+        """Subnets."""
+        return self._client("ec2")
+
+    @cached_property
+    def emr(self) -> Any:
+        """Clusters."""
+        return self._client("emr")
+
+    @cached_property
+    def s3(self) -> Any:
+        """Buckets."""
+        return self._client("s3")
+
+    @cached_property
+    def sts(self) -> Any:
+        """Who asks."""
+        return self._client("sts")
+
+    def _client(self, service: str) -> Any:
+        return self._session.client(service, config=Config(retries={"mode": "standard", "max_attempts": 5}))
+
+
+def code(error: ClientError) -> str:
+    """What AWS calls an error."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Turn what botocore raises into a sentence that says what to do.
+
+    Raises:
+        AlluviumError: botocore has raised something.
+    """
+    try:
+        yield
+    except ClientError as error:
+        raise AlluviumError(_sentence_of_answer(error)) from error
+    except BotoCoreError as error:
+        raise AlluviumError(_sentence(error)) from error
+
+
+def _sentence(error: BotoCoreError) -> str:
+    if isinstance(error, NoRegionError):
+        return "emr: no AWS region is set; say --region, or set AWS_REGION."
+    if isinstance(error, UnknownRegionError):
+        return f"emr: --region {error.kwargs['region_name']} is none of AWS; a region is written like eu-central-1."
+    if isinstance(error, ProfileNotFound):
+        profile = error.kwargs["profile"]
+        return f"emr: AWS_PROFILE is {profile}, and there is no such profile; see 'aws configure list-profiles'."
+    if isinstance(error, NoCredentialsError):
+        return f"emr: there are no AWS credentials; {SIGN_IN}."
+    if isinstance(error, (PartialCredentialsError, CredentialRetrievalError, TokenRetrievalError, SSOError)):
+        return f"emr: the AWS credentials cannot be had ({_without_stop(error)}); {SIGN_IN}."
+    if isinstance(error, (ConnectionError, HTTPClientError)):
+        return f"emr: AWS is not reached ({_without_stop(error)}); check --region and the network."
+    return f"emr: {_without_stop(error)}; --debug shows where."
+
+
+def _sentence_of_answer(error: ClientError) -> str:
+    name, said = code(error), _without_stop(error.response.get("Error", {}).get("Message", ""))
+    operation = error.operation_name
+    if name in DENIED:
+        return (
+            f"emr: AWS does not allow {operation} ({said or name}); "
+            "have an administrator allow what docs/guide/emr.md lists."
+        )
+    if name in REFUSED_CREDENTIALS:
+        return f"emr: AWS does not take the credentials ({said or name}); {SIGN_IN}."
+    if name in NO_SUBNET:
+        return f"emr: {said}; 'aws ec2 describe-subnets' lists those of the region, --subnet names one."
+    if "LimitExceeded" in name or "QuotaExceeded" in name:
+        return (
+            f"emr: a quota of the account is reached ({name}: {said}); raise it in Service Quotas, or take fewer nodes."
+        )
+    if "Throttl" in name or name == "RequestLimitExceeded":
+        return f"emr: AWS takes no more requests for now ({name}); run the command again in a minute."
+    return f"emr: AWS refuses {operation} ({name}: {said}); --debug shows where."
+
+
+def _without_stop(said: object) -> str:
+    return " ".join(str(said).split()).rstrip(".")

@@ -1,0 +1,335 @@
+"""The command line, ``alluvium emr``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from alluvium import AlluviumError
+from alluvium.options import Debug, examples
+
+if TYPE_CHECKING:
+    from alluvium.emr.aws import Clients
+    from alluvium.emr.cluster import Cluster
+    from alluvium.emr.stack import Stack
+
+app = typer.Typer(no_args_is_help=True, help="A cluster of Amazon EMR for the project: a CloudFormation stack.")
+
+Region = Annotated[str | None, typer.Option(help="Of AWS; AWS_REGION's or the profile's by default.")]
+StackName = Annotated[str, typer.Option("--stack", metavar="NAME", help="Of the CloudFormation stack.")]
+Vpc = Annotated[str | None, typer.Option(metavar="ID", help="VPC of the subnet; needed once, for a new stack.")]
+Subnet = Annotated[str | None, typer.Option(metavar="ID", help="Private subnet; needed once, for a new stack.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")]
+DEFAULT_STACK = "alluvium"
+
+
+class LogFile(str, Enum):
+    """Values of ``--file``: what EMR writes of a step."""
+
+    stderr = "stderr"
+    stdout = "stdout"
+    controller = "controller"
+    syslog = "syslog"
+
+
+@app.command(
+    epilog=examples("alluvium emr validate", "alluvium emr validate --vpc vpc-0a1b2c3d --subnet subnet-0a1b2c3d")
+)
+def validate(
+    vpc: Vpc = None,
+    subnet: Subnet = None,
+    stack: StackName = DEFAULT_STACK,
+    region: Region = None,
+    debug: Debug = False,
+) -> None:
+    """Check what `up` needs: credentials, the template, and the subnet. Changes nothing.
+
+    Without --vpc and --subnet, those of the stack are checked.
+    """
+    from alluvium.emr import network, template
+    from alluvium.emr import stack as stacks
+
+    with _clients(region) as clients:
+        caller = clients.sts.get_caller_identity()
+        typer.echo(f"credentials  {caller['Arn']}, in {clients.region}")
+        clients.cloudformation.validate_template(TemplateBody=template.shipped().body)
+        typer.echo("template     CloudFormation takes it")
+        found = stacks.find(clients.cloudformation, stack)
+        values = (found.parameters if found else {}) | _given(vpc, subnet)
+        if not {"VpcId", "SubnetId"} <= values.keys():
+            raise AlluviumError("emr: the subnet is not checked; say --vpc and --subnet.")
+        network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"])
+        typer.echo(f"subnet       {values['SubnetId']} is in {values['VpcId']}, and EMR may use it")
+
+
+@app.command(
+    epilog=examples(
+        "alluvium emr up --vpc vpc-0a1b2c3d --subnet subnet-0a1b2c3d --landing-bucket my-topics",
+        "alluvium emr up --idle-minutes 30 --parameter MaximumInstanceCount=8",
+        "alluvium emr up --dry-run",
+    )
+)
+def up(
+    vpc: Vpc = None,
+    subnet: Subnet = None,
+    landing_bucket: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Bucket with the change files; the cluster may read it.")
+    ] = None,
+    idle_minutes: Annotated[
+        int | None,
+        typer.Option(min=1, max=10080, help="A cluster without work ends itself after so long; 60 at first."),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the template, as it names it; more than once.")
+    ] = None,
+    dry_run: DryRun = False,
+    stack: StackName = DEFAULT_STACK,
+    region: Region = None,
+    debug: Debug = False,
+) -> None:
+    """Make the stack, or bring it to this version's template and these parameters; wait until it is done.
+
+    What is not said stays as it is. A cluster that has ended is replaced by a new one. Where nothing changes, nothing
+    is done.
+    """
+    from alluvium.emr import network, template
+    from alluvium.emr import stack as stacks
+
+    shipped = template.shipped()
+    with _clients(region) as clients:
+        given = _given(vpc, subnet, _landing_arn(clients, landing_bucket), idle_minutes) | _parameters(parameter or [])
+        shipped.check_names(given)
+        found = stacks.find(clients.cloudformation, stack)
+        is_new = found is None or found.is_new
+        if found is not None:
+            found.require_updatable()
+        if is_new and not {"VpcId", "SubnetId"} <= given.keys():
+            raise AlluviumError(f"emr: there is no stack {stack} in {clients.region} yet; say --vpc and --subnet.")
+        if {"VpcId", "SubnetId"} & given.keys():
+            values = (found.parameters if found else {}) | given
+            network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"])
+        if found is not None and not is_new and "ClusterNumber" not in given:
+            given |= _next_cluster(clients, found)
+        if dry_run:
+            before = None
+            if not is_new:
+                answer = clients.cloudformation.get_template(StackName=stack, TemplateStage="Original")
+                before = template.Template(answer["TemplateBody"])
+            lines = stacks.differences(None if is_new else found, before, shipped, given)
+            typer.echo("\n".join(f"would {line}" for line in lines) or f"stack {stack}: nothing changes")
+            return
+        planned = stacks.plan(clients.cloudformation, found, stack, shipped, given)
+        if planned is None:
+            typer.echo(f"stack {stack}: nothing changes")
+        else:
+            for change in planned.changes:
+                typer.echo(f"{change.action:<8} {change.resource} ({change.kind})")
+            with _progress(clients):
+                stacks.apply(clients.cloudformation, planned)
+        for name, value in stacks.require(clients.cloudformation, stack, clients.region).outputs.items():
+            typer.echo(f"{name}: {value}")
+
+
+@app.command(epilog=examples("alluvium emr status", "alluvium emr status --stack test --region eu-central-1"))
+def status(stack: StackName = DEFAULT_STACK, region: Region = None, debug: Debug = False) -> None:
+    """Say how the stack and its cluster are, and how to reach the cluster."""
+    from alluvium.emr import cluster as clusters
+    from alluvium.emr import stack as stacks
+
+    with _clients(region) as clients:
+        found = stacks.require(clients.cloudformation, stack, clients.region)
+        typer.echo(f"stack    {found.name} {found.status}{_in_brackets(found.reason)}")
+        typer.echo(f"bucket   {found.bucket or 'none'}")
+        cluster = clusters.find(clients.emr, found.cluster) if found.cluster else None
+        if cluster is None:
+            typer.echo("cluster  none")
+            return
+        typer.echo(f"cluster  {cluster.id} {cluster.state}{_in_brackets(cluster.reason)}, {cluster.release}")
+        for step in clusters.steps(clients.emr, cluster.id)[:5]:
+            typer.echo(f"step     {step.id} {step.state} {step.name}")
+        if cluster.has_ended:
+            typer.echo("next     alluvium emr up")
+        elif cluster.primary_instance:
+            typer.echo(f"reach    {_port_forwarding(cluster.primary_instance, clients.region)}")
+
+
+@app.command(epilog=examples("alluvium emr down", "alluvium emr down --dry-run"))
+def down(
+    dry_run: DryRun = False, stack: StackName = DEFAULT_STACK, region: Region = None, debug: Debug = False
+) -> None:
+    """Delete the stack with its cluster, and wait until it is gone. The bucket with the tables stays."""
+    from alluvium.emr import stack as stacks
+    from alluvium.emr import template
+
+    with _clients(region) as clients:
+        found = stacks.require(clients.cloudformation, stack, clients.region)
+        found.require_idle()
+        if dry_run:
+            typer.echo(f"would delete stack {found.name}, and of it")
+            for name, identity in found.resources.items():
+                if name not in {"DataBucket", "DataBucketPolicy"}:
+                    typer.echo(f"would delete {name} ({identity})")
+        else:
+            with _progress(clients):
+                stacks.delete(clients.cloudformation, found)
+            typer.echo(f"deleted  stack {found.name}")
+        if found.bucket:
+            again = {**template.shipped().changed(found.parameters), "ExistingDataBucket": found.bucket}
+            said = " ".join(f"--parameter {shlex.quote(f'{name}={value}')}" for name, value in again.items())
+            typer.echo(f"stays    s3://{found.bucket} with all tables; to go on with them: alluvium emr up {said}")
+
+
+@app.command(
+    epilog=examples(
+        "alluvium emr push",
+        "alluvium emr push --wheel dist/alluvium-0.1.0-py3-none-any.whl",
+        "alluvium emr push --dry-run",
+    )
+)
+def push(
+    project_dir: Annotated[Path, typer.Option(envvar="DBT_PROJECT_DIR", help="Directory of dbt_project.yml.")] = Path(),
+    wheel: Annotated[Path | None, typer.Option(help="A wheel to go with it.")] = None,
+    dry_run: DryRun = False,
+    stack: StackName = DEFAULT_STACK,
+    region: Region = None,
+    debug: Debug = False,
+) -> None:
+    """Upload the dbt project, as one archive, to the stack's bucket. What is there already is not sent again."""
+    from alluvium.emr import project
+    from alluvium.emr import stack as stacks
+
+    contents = {f"{project.PREFIX}project.zip": project.archive(project.files(project_dir))}
+    if wheel is not None:
+        if wheel.suffix != ".whl":
+            raise AlluviumError(f"emr: --wheel {wheel} is no wheel; build one with 'pip wheel --no-deps .'.")
+        contents[f"{project.PREFIX}{wheel.name}"] = wheel.read_bytes()
+    with _clients(region) as clients:
+        found = stacks.require(clients.cloudformation, stack, clients.region)
+        if found.bucket is None:
+            raise AlluviumError(f"emr: stack {stack} is {found.status} and has no bucket; run 'alluvium emr up' first.")
+        for key, content in contents.items():
+            address = f"s3://{found.bucket}/{key} ({len(content):,} bytes)"
+            if project.is_there(clients.s3, found.bucket, key, content):
+                typer.echo(f"is there {address}")
+            elif dry_run:
+                typer.echo(f"would upload {address}")
+            else:
+                project.upload(clients.s3, found.bucket, key, content)
+                typer.echo(f"uploaded {address}")
+
+
+@app.command(epilog=examples("alluvium emr logs", "alluvium emr logs s-1A2B3C4D5E6F7 --file stdout --lines 100"))
+def logs(
+    step: Annotated[str | None, typer.Argument(metavar="STEP", help="Id of a step; all are listed without.")] = None,
+    file: Annotated[LogFile, typer.Option(help="Which log of the step.")] = LogFile.stderr,
+    lines: Annotated[int, typer.Option("-n", "--lines", min=1, help="The last lines.")] = 50,
+    stack: StackName = DEFAULT_STACK,
+    region: Region = None,
+    debug: Debug = False,
+) -> None:
+    """List the steps of the cluster and their logs, or print the end of one."""
+    from alluvium.emr import cluster as clusters
+    from alluvium.emr import logs as texts
+
+    with _clients(region) as clients:
+        cluster = _cluster(clients, stack)
+        if step is not None:
+            typer.echo("\n".join(texts.last_lines(clients.s3, cluster, step, file.value, lines)))
+            return
+        there = texts.of_steps(clients.s3, cluster)
+        for known in clusters.steps(clients.emr, cluster.id):
+            typer.echo(
+                f"{known.id}  {known.state:<10} {known.name}  {', '.join(sorted(there.get(known.id, ())))}".rstrip()
+            )
+        if not there:
+            typer.echo(f"no logs below {cluster.log_uri}{cluster.id}/steps/ yet; EMR writes them every five minutes")
+
+
+@contextmanager
+def _clients(region: str | None) -> Iterator[Clients]:
+    from alluvium.emr.aws import Clients, one_sentence
+
+    clients = Clients(region)
+    with one_sentence():
+        yield clients
+
+
+@contextmanager
+def _progress(clients: Clients) -> Iterator[None]:
+    from alluvium.emr import stack
+
+    console = Console(stderr=True)
+    shown = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with shown:
+        task = shown.add_task("asking CloudFormation", total=None)
+        if console.is_terminal:
+            stack.watch(clients.cloudformation, lambda text: shown.update(task, description=text))
+        yield
+
+
+def _given(
+    vpc: str | None, subnet: str | None, landing_arn: str | None = None, idle_minutes: int | None = None
+) -> dict[str, str]:
+    seconds = None if idle_minutes is None else str(idle_minutes * 60)
+    said = {"VpcId": vpc, "SubnetId": subnet, "LandingBucketArn": landing_arn, "IdleTimeoutSeconds": seconds}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _landing_arn(clients: Clients, bucket: str | None) -> str | None:
+    return bucket and f"arn:{clients.partition}:s3:::{bucket}"
+
+
+def _parameters(said: list[str]) -> dict[str, str]:
+    for pair in said:
+        if "=" not in pair:
+            raise AlluviumError(f"emr: --parameter {pair}: write NAME=VALUE.")
+    return dict(pair.split("=", 1) for pair in said)
+
+
+def _next_cluster(clients: Clients, stack: Stack) -> dict[str, str]:
+    """CloudFormation does not notice that a cluster has ended itself; another number makes it start one."""
+    from alluvium.emr import cluster as clusters
+
+    if stack.cluster is None:
+        return {}
+    found = clusters.find(clients.emr, stack.cluster)
+    if found is not None and not found.has_ended:
+        return {}
+    return {"ClusterNumber": str(int(stack.parameters.get("ClusterNumber", "1")) + 1)}
+
+
+def _cluster(clients: Clients, name: str) -> Cluster:
+    from alluvium.emr import cluster as clusters
+    from alluvium.emr import stack as stacks
+
+    stack = stacks.require(clients.cloudformation, name, clients.region)
+    found = clusters.find(clients.emr, stack.cluster) if stack.cluster else None
+    if found is None:
+        raise AlluviumError(f"emr: stack {name} is {stack.status} and has no cluster; run 'alluvium emr up' first.")
+    return found
+
+
+def _port_forwarding(instance: str, region: str) -> str:
+    return (
+        f"aws ssm start-session --region {region} --target {instance} "
+        "--document-name AWS-StartPortForwardingSession --parameters portNumber=18080,localPortNumber=18080"
+    )
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""

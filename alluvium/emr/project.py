@@ -1,0 +1,113 @@
+"""The dbt project, as one archive in the stack's bucket."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+from botocore.exceptions import ClientError
+
+from alluvium import AlluviumError
+from alluvium.emr.aws import code
+
+__all__ = ["PREFIX", "archive", "files", "is_there", "upload"]
+
+PREFIX = "project/"
+PROJECT = "dbt_project.yml"
+# Beside dbt_project.yml; those that a project has not are left out.
+SINGLE = (PROJECT, "profiles.yml", "packages.yml", "dependencies.yml", "package-lock.yml", "selectors.yml")
+DIRECTORIES = {
+    "model-paths": ("models",),
+    "macro-paths": ("macros",),
+    "seed-paths": ("seeds",),
+    "snapshot-paths": ("snapshots",),
+}
+IGNORED = frozenset({"__pycache__", ".DS_Store"})
+# The first that the format has: the same files make the same archive whenever they were written.
+MODIFIED = (1980, 1, 1, 0, 0, 0)
+
+
+def files(directory: Path) -> dict[str, Path]:
+    """Files of a project that a build needs, by their path in it, in order.
+
+    Args:
+        directory: of dbt_project.yml.
+
+    Raises:
+        AlluviumError: there is no project.
+    """
+    project = directory / PROJECT
+    if not project.is_file():
+        raise AlluviumError(f"emr: {directory} has no {PROJECT}; name the project's directory with --project-dir.")
+    settings = yaml.safe_load(project.read_text(encoding="utf-8")) or {}
+    found = {name: directory / name for name in SINGLE if (directory / name).is_file()}
+    folders = [directory / path for key, default in DIRECTORIES.items() for path in settings.get(key, default)]
+    folders += [directory / path / "generic" for path in settings.get("test-paths", ("tests",))]
+    for folder in folders:
+        for path in folder.rglob("*"):
+            if path.is_file() and not IGNORED & set(path.parts):
+                found[path.relative_to(directory).as_posix()] = path
+    # Tests that are a query of their own lie beside `generic`; what else a project has there is not dbt's.
+    for path in settings.get("test-paths", ("tests",)):
+        found |= {file.relative_to(directory).as_posix(): file for file in (directory / path).glob("*.sql")}
+    return dict(sorted(found.items()))
+
+
+def archive(found: dict[str, Path]) -> bytes:
+    """One zip of files: equal bytes for equal files.
+
+    Args:
+        found: files by their path in the archive.
+    """
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as made:
+        for name, path in sorted(found.items()):
+            entry = zipfile.ZipInfo(name, MODIFIED)
+            entry.external_attr = 0o644 << 16
+            made.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED, compresslevel=9)
+    return written.getvalue()
+
+
+def is_there(s3: Any, bucket: str, key: str, content: bytes) -> bool:
+    """Whether an object has this content, by the digest that S3 keeps of it.
+
+    Args:
+        s3: client of the region.
+        bucket: its name.
+        key: of the object.
+        content: that it may have.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    try:
+        found = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+    except ClientError as error:
+        if code(error) in {"404", "NoSuchKey", "NotFound"}:
+            return False
+        raise
+    return bool(found.get("ChecksumSHA256") == _digest(content))
+
+
+def upload(s3: Any, bucket: str, key: str, content: bytes) -> None:
+    """Write an object, of which S3 checks that it arrives as it is.
+
+    Args:
+        s3: client of the region.
+        bucket: its name.
+        key: of the object.
+        content: to be written.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    s3.put_object(Bucket=bucket, Key=key, Body=content, ChecksumAlgorithm="SHA256")
+
+
+def _digest(content: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(content).digest()).decode()

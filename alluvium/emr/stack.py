@@ -1,0 +1,373 @@
+"""The CloudFormation stack: what it is like, what a change would do to it, and waiting until it is done."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError, WaiterError
+
+from alluvium import AlluviumError
+from alluvium.emr.aws import code
+from alluvium.emr.template import Template
+
+__all__ = ["Change", "Stack", "apply", "delete", "differences", "find", "plan", "require", "watch"]
+
+SECONDS_BETWEEN_QUESTIONS = 15
+# A cluster is there after a quarter of an hour; what CloudFormation itself takes hours for has gone wrong.
+MINUTES_TO_WAIT = 90
+# CloudFormation gives them to every resource that can have tags.
+TAGS = [{"Key": "application", "Value": "alluvium"}]
+BROKEN = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED"})
+# CloudFormation's words for a change set that changes nothing; it has no code for that.
+UNCHANGED = ("didn't contain changes", "No updates are to be performed")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack.
+
+    Attributes:
+        id: ARN.
+        name: as it was given.
+        status: CloudFormation's word.
+        reason: for the status; empty where there is none.
+        parameters: values by name.
+        outputs: values by name.
+        resources: physical ids by logical ones.
+    """
+
+    id: str
+    name: str
+    status: str
+    reason: str
+    parameters: dict[str, str]
+    outputs: dict[str, str]
+    resources: dict[str, str]
+
+    @property
+    def bucket(self) -> str | None:
+        """Name of the bucket with the tables: the stack's, or the one that it has taken over."""
+        return self.resources.get("DataBucket") or self.parameters.get("ExistingDataBucket") or None
+
+    @property
+    def cluster(self) -> str | None:
+        """Id of the cluster."""
+        return self.resources.get("Cluster")
+
+    @property
+    def is_new(self) -> bool:
+        """Whether a first change set was made, and never executed."""
+        return self.status == "REVIEW_IN_PROGRESS"
+
+    def require_idle(self) -> None:
+        """Refuse to work on a stack that CloudFormation works on.
+
+        Raises:
+            AlluviumError: it does.
+        """
+        if self.status.endswith("_IN_PROGRESS") and not self.is_new:
+            raise AlluviumError(
+                f"emr: stack {self.name} is {self.status}; wait until that has ended, 'alluvium emr status' says when."
+            )
+
+    def require_updatable(self) -> None:
+        """Refuse to change a stack that CloudFormation changes no more.
+
+        Raises:
+            AlluviumError: its status allows none.
+        """
+        self.require_idle()
+        if self.status in BROKEN:
+            raise AlluviumError(
+                f"emr: stack {self.name} is {self.status}, and can only be deleted; "
+                "run 'alluvium emr down', then 'alluvium emr up'."
+            )
+        if self.status == "UPDATE_ROLLBACK_FAILED":
+            raise AlluviumError(
+                f"emr: stack {self.name} is {self.status} ({self.reason or 'no reason given'}); "
+                f"run 'aws cloudformation continue-update-rollback --stack-name {self.name}'."
+            )
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happens to one resource.
+
+    Attributes:
+        action: add, modify, replace, remove, import.
+        resource: logical id.
+        kind: CloudFormation's type.
+    """
+
+    action: str
+    resource: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class ChangeSet:
+    """What a change set would do.
+
+    Attributes:
+        id: ARN.
+        stack: name of the stack.
+        creates: whether the stack is new.
+        changes: resources that change.
+    """
+
+    id: str
+    stack: str
+    creates: bool
+    changes: tuple[Change, ...]
+
+
+def find(cloudformation: Any, name: str) -> Stack | None:
+    """Describe a stack; None where there is none.
+
+    Args:
+        cloudformation: client of the region.
+        name: of the stack, or its ARN.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    try:
+        (found,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        if code(error) == "ValidationError" and "does not exist" in str(error):
+            return None
+        raise
+    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=name)
+    return Stack(
+        id=found["StackId"],
+        name=found["StackName"],
+        status=found["StackStatus"],
+        reason=found.get("StackStatusReason", ""),
+        parameters={entry["ParameterKey"]: entry["ParameterValue"] for entry in found.get("Parameters", [])},
+        outputs={entry["OutputKey"]: entry["OutputValue"] for entry in found.get("Outputs", [])},
+        resources={
+            entry["LogicalResourceId"]: entry["PhysicalResourceId"]
+            for page in pages
+            for entry in page["StackResourceSummaries"]
+            # One that was deleted, or never came to be, is listed on.
+            if entry.get("PhysicalResourceId") and entry["ResourceStatus"] not in {"DELETE_COMPLETE", "CREATE_FAILED"}
+        },
+    )
+
+
+def require(cloudformation: Any, name: str, region: str) -> Stack:
+    """Describe a stack that has to be there.
+
+    Args:
+        cloudformation: client of the region.
+        name: of the stack.
+        region: to be named in the error.
+
+    Raises:
+        AlluviumError: there is none.
+        ClientError: AWS refuses.
+    """
+    found = find(cloudformation, name)
+    if found is None:
+        raise AlluviumError(
+            f"emr: there is no stack {name} in {region}; 'alluvium emr up' makes one, "
+            "--stack and --region name another."
+        )
+    return found
+
+
+def plan(
+    cloudformation: Any, stack: Stack | None, name: str, template: Template, given: dict[str, str]
+) -> ChangeSet | None:
+    """Have CloudFormation say what a template and parameters would change.
+
+    Args:
+        cloudformation: client of the region.
+        stack: that is there; None for a new one.
+        name: of the stack.
+        template: that it is to have.
+        given: parameters with new values; all others stay.
+
+    Returns:
+        the change set, which may change outputs or tags alone; None where nothing would change.
+
+    Raises:
+        AlluviumError: the change set fails.
+        ClientError: AWS refuses.
+    """
+    creates = stack is None or stack.is_new
+    values = [
+        {"ParameterKey": key, "UsePreviousValue": True}
+        if stack and not creates and key in stack.parameters and key not in given
+        else {"ParameterKey": key, "ParameterValue": given.get(key, str(declared.get("Default", "")))}
+        for key, declared in template.parameters.items()
+    ]
+    try:
+        identity = cloudformation.create_change_set(
+            StackName=name,
+            ChangeSetName=f"alluvium-{uuid.uuid4().hex}",
+            ChangeSetType="CREATE" if creates else "UPDATE",
+            TemplateBody=template.body,
+            Parameters=values,
+            Capabilities=["CAPABILITY_IAM"],
+            Tags=TAGS,
+        )["Id"]
+    except ClientError as error:
+        if _says_unchanged(str(error)):
+            return None
+        raise
+    try:
+        cloudformation.get_waiter("change_set_create_complete").wait(
+            ChangeSetName=identity, WaiterConfig=_pace(SECONDS_BETWEEN_QUESTIONS / 5)
+        )
+    except WaiterError as error:
+        reason = str(error.last_response.get("StatusReason", error))
+        cloudformation.delete_change_set(ChangeSetName=identity)
+        if _says_unchanged(reason):
+            return None
+        raise AlluviumError(
+            f"emr: CloudFormation cannot change stack {name} so ({reason.rstrip('.')}); "
+            "check --parameter, 'alluvium emr validate' checks the rest."
+        ) from error
+    pages = cloudformation.get_paginator("describe_change_set").paginate(ChangeSetName=identity)
+    changes = tuple(
+        _change(entry["ResourceChange"]) for page in pages for entry in page["Changes"] if entry["Type"] == "Resource"
+    )
+    return ChangeSet(identity, name, creates, changes)
+
+
+def apply(cloudformation: Any, change_set: ChangeSet) -> None:
+    """Execute a change set, and wait until the stack is as it says.
+
+    Args:
+        cloudformation: client of the region.
+        change_set: that is there.
+
+    Raises:
+        AlluviumError: the stack cannot be changed; with the first reason that CloudFormation gives.
+        ClientError: AWS refuses.
+    """
+    cloudformation.execute_change_set(ChangeSetName=change_set.id)
+    waiter = "stack_create_complete" if change_set.creates else "stack_update_complete"
+    next_step = (
+        "run 'alluvium emr down', then 'alluvium emr up' again"
+        if change_set.creates
+        else "the stack is as it was before, mend that and run 'alluvium emr up' again"
+    )
+    _wait(cloudformation, waiter, change_set.stack, next_step)
+
+
+def delete(cloudformation: Any, stack: Stack) -> None:
+    """Delete a stack, and wait until it is gone; what the template retains stays.
+
+    Args:
+        cloudformation: client of the region.
+        stack: that is there.
+
+    Raises:
+        AlluviumError: something cannot be deleted; with the first reason that CloudFormation gives.
+        ClientError: AWS refuses.
+    """
+    # By its ARN: the name could be that of another one, once this one is gone.
+    cloudformation.delete_stack(StackName=stack.id)
+    _wait(cloudformation, "stack_delete_complete", stack.id, "mend that and run 'alluvium emr down' again")
+
+
+def differences(stack: Stack | None, before: Template | None, template: Template, given: dict[str, str]) -> list[str]:
+    """What would change, as far as can be said without asking CloudFormation for a change set.
+
+    Args:
+        stack: that is there; None for a new one.
+        before: template of that stack.
+        template: that it is to have.
+        given: parameters with new values.
+
+    Returns:
+        a line each.
+    """
+    old, new = before.resources if before else {}, template.resources
+    lines = [f"add {_described(name, new[name])}" for name in new if name not in old]
+    lines += [f"modify {_described(name, new[name])}" for name in new if name in old and new[name] != old[name]]
+    lines += [f"remove {_described(name, old[name])}" for name in old if name not in new]
+    values = stack.parameters if stack else {}
+    return lines + [
+        f"set {key} to {value!r}" + (f", it is {values[key]!r}" if key in values else "")
+        for key, value in given.items()
+        if values.get(key) != value
+    ]
+
+
+def watch(cloudformation: Any, said: Callable[[str], None]) -> None:
+    """Hear of the stack whenever a waiter asks for it.
+
+    Args:
+        cloudformation: the client that waits.
+        said: called with the status, and how many resources are done.
+    """
+
+    def hear(parsed: dict[str, Any], **_: Any) -> None:
+        for found in parsed.get("Stacks", []):
+            pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=found["StackId"])
+            states = [entry["ResourceStatus"] for page in pages for entry in page["StackResourceSummaries"]]
+            done = sum(state.endswith("_COMPLETE") for state in states)
+            said(f"{found['StackName']} {found['StackStatus']}, {done} of {len(states)} resources")
+
+    cloudformation.meta.events.register("after-call.cloudformation.DescribeStacks", hear)
+
+
+def _says_unchanged(text: str) -> bool:
+    return any(words in text for words in UNCHANGED)
+
+
+def _described(name: str, declared: dict[str, Any]) -> str:
+    condition = f", where {declared['Condition']}" if "Condition" in declared else ""
+    return f"{name} ({declared['Type']}{condition})"
+
+
+def _change(entry: dict[str, Any]) -> Change:
+    action = "replace" if entry.get("Replacement") == "True" else entry["Action"].lower()
+    return Change(action, entry["LogicalResourceId"], entry["ResourceType"])
+
+
+def _pace(seconds: float) -> dict[str, float]:
+    attempts = 1000 if seconds == 0 else int(MINUTES_TO_WAIT * 60 / seconds)
+    return {"Delay": seconds, "MaxAttempts": attempts}
+
+
+def _wait(cloudformation: Any, waiter: str, name: str, next_step: str) -> None:
+    try:
+        cloudformation.get_waiter(waiter).wait(StackName=name, WaiterConfig=_pace(SECONDS_BETWEEN_QUESTIONS))
+    except WaiterError as error:
+        answer = error.last_response
+        if "Error" in answer:
+            raise ClientError(answer, "DescribeStacks") from error
+        (found,) = answer["Stacks"]
+        status, shown = found["StackStatus"], found["StackName"]
+        if "Max attempts" in str(error):
+            raise AlluviumError(
+                f"emr: stack {shown} is {status} after {MINUTES_TO_WAIT} minutes; "
+                "'alluvium emr status' says how it goes on."
+            ) from error
+        reason = _first_failure(cloudformation, found["StackId"]) or found.get("StackStatusReason", "no reason given")
+        raise AlluviumError(f"emr: stack {shown} is {status} ({reason}); {_quota(reason)}{next_step}.") from error
+
+
+def _first_failure(cloudformation: Any, stack: str) -> str:
+    """The oldest one of the last operation: those after it were cancelled for it."""
+    first = ""
+    for page in cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack):
+        for event in page["StackEvents"]:
+            reason = event.get("ResourceStatusReason", "")
+            if event["ResourceStatus"].endswith("_FAILED") and "cancelled" not in reason:
+                first = f"{event['LogicalResourceId']}: {' '.join(reason.split()).rstrip('.')}"
+            if event.get("PhysicalResourceId") == stack and reason == "User Initiated":
+                return first
+    return first
+
+
+def _quota(reason: str) -> str:
+    is_quota = any(word in reason.lower() for word in ("limit", "quota"))
+    return "raise the quota in Service Quotas or take fewer nodes, " if is_quota else ""

@@ -1,0 +1,240 @@
+"""`alluvium emr` in an account of moto's, as it is typed in."""
+
+from __future__ import annotations
+
+import gzip
+import shlex
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.emr.models import emr_backends
+
+from alluvium.emr import stack as stacks
+from alluvium.emr import template
+
+from .conftest import REGION, Network, Run, client
+from .test_project import project
+
+# Of moto, which knows no policies of buckets in stacks.
+pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS")
+
+
+@pytest.fixture
+def deployed(network: Network, run: Run) -> stacks.Stack:
+    code, _, errors = run("up", *network.options(), "--landing-bucket", "topics")
+    assert code == 0, errors
+    return described()
+
+
+def described(name: str = "alluvium") -> stacks.Stack:
+    found = stacks.find(client("cloudformation"), name)
+    assert found is not None
+    return found
+
+
+def cluster(identity: str | None) -> Any:
+    """moto's own record: it ends clusters of stacks at once, as it does not read that they are to be kept alive."""
+    assert identity is not None
+    return emr_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[identity]
+
+
+def test_up_makes_the_stack(network: Network, run: Run) -> None:
+    code, output, errors = run("up", *network.options(), "--landing-bucket", "topics", "--idle-minutes", "30")
+    assert code == 0, errors
+    assert "add      Cluster (AWS::EMR::Cluster)" in output
+    found = described()
+    assert found.status == "CREATE_COMPLETE"
+    assert found.parameters["LandingBucketArn"] == "arn:aws:s3:::topics"
+    assert found.parameters["IdleTimeoutSeconds"] == "1800"
+    asked = client("emr").describe_cluster(ClusterId=found.cluster)["Cluster"]
+    assert (asked["Name"], asked["LogUri"]) == ("alluvium-1", f"s3://{found.bucket}/emr-logs/")
+
+
+def test_up_with_nothing_new_does_nothing(deployed: stacks.Stack, run: Run) -> None:
+    cluster(deployed.cluster).state = "WAITING"
+    code, output, errors = run("up")
+    assert (code, output, errors) == (0, "stack alluvium: nothing changes\n", "")
+    assert described().status == deployed.status
+    assert client("cloudformation").list_change_sets(StackName="alluvium")["Summaries"][1:] == []
+
+
+def test_up_keeps_what_is_not_said(deployed: stacks.Stack, run: Run) -> None:
+    cluster(deployed.cluster).state = "WAITING"
+    code, _, errors = run("up", "--parameter", "MaximumInstanceCount=8")
+    assert code == 0, errors
+    assert described().parameters == {**deployed.parameters, "MaximumInstanceCount": "8"}
+
+
+def test_up_starts_another_cluster_after_the_end_of_one(deployed: stacks.Stack, run: Run) -> None:
+    cluster(deployed.cluster).state = "TERMINATED"
+    code, output, _ = run("up", "--dry-run")
+    assert (code, output) == (0, "would set ClusterNumber to '2', it is '1'\n")
+    run("up")
+    assert described().parameters["ClusterNumber"] == "2"
+
+
+@pytest.mark.parametrize("name", ["test", "alluvium"])
+def test_dry_run_of_up_changes_nothing(network: Network, run: Run, name: str) -> None:
+    code, output, _ = run("up", *network.options(), "--stack", name, "--dry-run")
+    assert code == 0
+    assert "would add DataBucket (AWS::S3::Bucket, where MakesDataBucket)" in output
+    assert f"would set SubnetId to '{network.subnet}'" in output
+    assert client("cloudformation").list_stacks()["StackSummaries"] == []
+
+
+@pytest.mark.usefixtures("deployed")
+def test_progress_counts_resources() -> None:
+    said: list[str] = []
+    watched = boto3.client("cloudformation")
+    stacks.watch(watched, said.append)
+    stacks.find(watched, "alluvium")
+    count = len(watched.list_stack_resources(StackName="alluvium")["StackResourceSummaries"])
+    assert said == [f"alluvium CREATE_COMPLETE, {count} of {count} resources"]
+
+
+def test_dry_run_says_what_another_template_changes(deployed: stacks.Stack) -> None:
+    shipped = template.shipped()
+    other = template.Template(shipped.body.replace("VolumeKey", "Key").replace("TERMINATE_AT_TASK", "TERMINATE_AT_X"))
+    assert stacks.differences(deployed, shipped, other, {}) == [
+        "add Key (AWS::KMS::Key)",
+        "modify SecurityConfiguration (AWS::EMR::SecurityConfiguration)",
+        "modify Cluster (AWS::EMR::Cluster)",
+        "remove VolumeKey (AWS::KMS::Key)",
+    ]
+
+
+def test_down_leaves_the_bucket_and_up_takes_it_over(deployed: stacks.Stack, run: Run) -> None:
+    bucket = deployed.bucket
+    code, output, _ = run("down", "--dry-run")
+    assert code == 0
+    assert "would delete Cluster" in output
+    assert "would delete DataBucket" not in output
+    assert described().status == "CREATE_COMPLETE"
+    code, output, errors = run("down")
+    assert code == 0, errors
+    assert f"stays    s3://{bucket}" in output
+    assert stacks.find(client("cloudformation"), "alluvium") is None
+    (_, again) = output.splitlines()[-1].split("alluvium emr ")
+    code, _, errors = run(*shlex.split(again))
+    assert code == 0, errors
+    assert [entry["Name"] for entry in client("s3").list_buckets()["Buckets"]] == [bucket]
+    assert described().bucket == bucket
+
+
+def test_validate_looks_at_credentials_template_and_subnet(network: Network, run: Run) -> None:
+    code, output, errors = run("validate", *network.options())
+    assert (code, errors) == (0, "")
+    assert [line.split()[0] for line in output.splitlines()] == ["credentials", "template", "subnet"]
+
+
+def test_validate_takes_the_subnet_of_the_stack(deployed: stacks.Stack, network: Network, run: Run) -> None:
+    code, output, _ = run("validate")
+    assert code == 0
+    assert f"{network.subnet} is in {network.vpc}" in output
+
+
+def test_subnets_that_do_not_fit(network: Network, run: Run) -> None:
+    public = client("ec2").create_subnet(VpcId=network.vpc, CidrBlock="10.0.2.0/24")["Subnet"]["SubnetId"]
+    client("ec2").modify_subnet_attribute(SubnetId=public, MapPublicIpOnLaunch={"Value": True})
+    for vpc, subnet, said in (
+        ("vpc-1", network.subnet, f"say --vpc {network.vpc}."),
+        (network.vpc, network.untagged, f"run 'aws ec2 create-tags --resources {network.untagged} --tags"),
+        (network.vpc, public, "name a private one with --subnet."),
+        (network.vpc, "subnet-00000000", "--subnet names one."),
+    ):
+        code, _, errors = run("up", "--vpc", vpc, "--subnet", subnet)
+        assert (code, said in errors, errors.count("\n")) == (1, True, 1), errors
+    assert client("cloudformation").list_stacks()["StackSummaries"] == []
+
+
+def test_status(deployed: stacks.Stack, run: Run) -> None:
+    emr = client("emr")
+    cluster(deployed.cluster).state = "WAITING"
+    emr.add_job_flow_steps(
+        JobFlowId=deployed.cluster, Steps=[{"Name": "build", "HadoopJarStep": {"Jar": "command-runner.jar"}}]
+    )
+    code, output, errors = run("status")
+    assert code == 0, errors
+    assert "stack    alluvium CREATE_COMPLETE" in output
+    assert f"cluster  {deployed.cluster} RUNNING" in output
+    assert output.splitlines()[-1].endswith("build")
+    cluster(deployed.cluster).state = "TERMINATED"
+    assert run("status")[1].endswith("next     alluvium emr up\n")
+
+
+def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
+    directory = project(tmp_path / "shop")
+    wheel = tmp_path / "alluvium-0.1.0-py3-none-any.whl"
+    wheel.write_bytes(b"first")
+    push = ("push", "--project-dir", str(directory), "--wheel", str(wheel))
+    s3 = client("s3")
+    assert run(*push, "--dry-run")[1].count("would upload") == 2
+    assert "Contents" not in s3.list_objects_v2(Bucket=deployed.bucket)
+    assert run(*push)[1].count("uploaded") == 2
+    assert run(*push)[1].count("is there") == 2
+    wheel.write_bytes(b"other")
+    output = run(*push)[1]
+    assert (output.count("uploaded"), output.count("is there")) == (1, 1)
+    keys = [entry["Key"] for entry in s3.list_objects_v2(Bucket=deployed.bucket)["Contents"]]
+    assert keys == [f"project/{wheel.name}", "project/project.zip"]
+
+
+def test_logs(deployed: stacks.Stack, run: Run) -> None:
+    added = client("emr").add_job_flow_steps(
+        JobFlowId=deployed.cluster, Steps=[{"Name": "build", "HadoopJarStep": {"Jar": "command-runner.jar"}}]
+    )
+    (step,) = added["StepIds"]
+    assert "no logs below" in run("logs")[1]
+    code, _, errors = run("logs", step)
+    assert (code, "EMR writes them some minutes after a step" in errors) == (1, True)
+    text = "".join(f"line {number} é\n" for number in range(1000))
+    client("s3").put_object(
+        Bucket=deployed.bucket,
+        Key=f"emr-logs/{deployed.cluster}/steps/{step}/stderr.gz",
+        Body=gzip.compress(text.encode()),
+    )
+    assert run("logs")[1].endswith("build  stderr\n")
+    assert run("logs", step, "--lines", "2")[1] == "line 998 é\nline 999 é\n"
+    code, _, errors = run("logs", step, "--file", "stdout")
+    assert (code, "there are stderr" in errors) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("status",), "there is no stack alluvium in eu-central-1; 'alluvium emr up' makes one"),
+        (("down",), "there is no stack alluvium"),
+        (("logs",), "there is no stack alluvium"),
+        (("up",), "say --vpc and --subnet"),
+        (("validate",), "say --vpc and --subnet"),
+        (("up", "--parameter", "Size=3"), "allowed are ClusterNumber, "),
+        (("up", "--parameter", "Size"), "write NAME=VALUE"),
+        (("status", "--region", "eu-central1"), "a region is written like eu-central-1"),
+        (("push", "--project-dir", "/nowhere"), "name the project's directory with --project-dir"),
+    ],
+)
+def test_errors_say_the_next_step(account: None, run: Run, arguments: tuple[str, ...], said: str) -> None:
+    code, _, errors = run(*arguments)
+    assert (code, said in errors, errors.count("\n")) == (1, True, 1), errors
+
+
+def test_debug_shows_where(account: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from alluvium import AlluviumError, cli
+
+    monkeypatch.setattr("sys.argv", ["alluvium", "emr", "status", "--debug"])
+    with pytest.raises(AlluviumError, match="there is no stack"):
+        cli.main()
+
+
+@pytest.mark.parametrize("command", ["validate", "up", "status", "down", "push", "logs"])
+def test_help_has_examples(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    code, output, _ = run(command, "--help")
+    assert code == 0
+    assert f" alluvium emr {command}" in output
+    for option in ("--stack", "--region", "--debug"):
+        assert option in output
+    assert ("--dry-run" in output) == (command in {"up", "down", "push"})

@@ -1,0 +1,228 @@
+"""deploy/emr/cluster.yaml: what an auditor asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cfnlint import api  # type: ignore[import-untyped]  # cfn-lint has no annotations
+
+from alluvium.emr import template
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+TEMPLATE = REPOSITORY / "deploy" / "emr" / "cluster.yaml"
+DOCUMENT: dict[str, Any] = yaml.safe_load(TEMPLATE.read_text(encoding="utf-8"))
+RESOURCES: dict[str, dict[str, Any]] = DOCUMENT["Resources"]
+EMR_TAG = {"Key": "for-use-with-amazon-emr-managed-policies", "Value": "true"}
+# Statements that may name every resource, and why.
+ON_EVERYTHING = {
+    ("VolumeKey", "AdministeredByTheAccount"): "in the policy of a key, * is this key",
+    ("VolumeKey", "UsedByEmr"): "in the policy of a key, * is this key",
+    ("VolumeKey", "GrantedToVolumes"): "in the policy of a key, * is this key",
+}
+# AWS's own policies, which a role needs and this project does not write.
+MANAGED = {
+    "ServiceRole": ["policy/service-role/AmazonEMRServicePolicy_v2"],
+    "InstanceRole": ["policy/AmazonSSMManagedInstanceCore"],
+}
+
+
+def properties(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = RESOURCES[name]["Properties"]
+    return found
+
+
+def of_kind(kind: str) -> dict[str, dict[str, Any]]:
+    return {name: declared["Properties"] for name, declared in RESOURCES.items() if declared["Type"] == kind}
+
+
+def statements(value: Any) -> Iterator[dict[str, Any]]:
+    """Every statement of every policy, however deep it is."""
+    if isinstance(value, dict):
+        yield from value.get("Statement", [])
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from statements(part)
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def cidrs(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if key in {"CidrIp", "CidrIpv6"}:
+                yield part
+            yield from cidrs(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from cidrs(part)
+
+
+def test_cfn_lint_finds_nothing() -> None:
+    found = api.lint_file(TEMPLATE)
+    assert [str(match) for match in found] == []
+
+
+def test_package_has_the_template() -> None:
+    assert template.shipped().body == TEMPLATE.read_text(encoding="utf-8")
+    assert (REPOSITORY / "alluvium" / "emr" / "cluster.yaml").is_symlink()
+
+
+def test_template_is_short_enough_to_be_sent() -> None:
+    assert len(TEMPLATE.read_bytes()) < 51_200
+
+
+def test_nobody_reaches_the_cluster_from_outside() -> None:
+    groups, rules = of_kind("AWS::EC2::SecurityGroup"), of_kind("AWS::EC2::SecurityGroupIngress")
+    assert all("SecurityGroupIngress" not in group for group in groups.values())
+    assert rules
+    assert all(rule["SourceSecurityGroupId"]["Fn::GetAtt"][0] in groups for rule in rules.values())
+    assert list(cidrs(DOCUMENT)) == []
+
+
+def test_emr_has_nothing_to_add_to_the_groups() -> None:
+    ports = {
+        (
+            rule["GroupId"]["Fn::GetAtt"][0],
+            rule["SourceSecurityGroupId"]["Fn::GetAtt"][0],
+            rule["IpProtocol"],
+            rule["FromPort"],
+            rule["ToPort"],
+        )
+        for rule in of_kind("AWS::EC2::SecurityGroupIngress").values()
+    }
+    nodes, service = "ClusterSecurityGroup", "ServiceAccessSecurityGroup"
+    assert ports == {
+        (nodes, nodes, "tcp", 0, 65535),
+        (nodes, nodes, "udp", 0, 65535),
+        (nodes, nodes, "icmp", -1, -1),
+        (nodes, service, "tcp", 8443, 8443),
+        (service, nodes, "tcp", 9443, 9443),
+    }
+    assert set(of_kind("AWS::EC2::SecurityGroupIngress")) == set(RESOURCES["Cluster"]["DependsOn"])
+    instances = properties("Cluster")["Instances"]
+    assert instances["ServiceAccessSecurityGroup"] == {"Fn::GetAtt": [service, "GroupId"]}
+    assert "Ec2KeyName" not in instances
+
+
+def test_bucket_is_private_encrypted_and_kept() -> None:
+    assert list(of_kind("AWS::S3::Bucket")) == ["DataBucket"]
+    bucket = properties("DataBucket")
+    (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert bucket["PublicAccessBlockConfiguration"] == {
+        "BlockPublicAcls": True,
+        "BlockPublicPolicy": True,
+        "IgnorePublicAcls": True,
+        "RestrictPublicBuckets": True,
+    }
+    for name in ("DataBucket", "DataBucketPolicy"):
+        assert (RESOURCES[name]["DeletionPolicy"], RESOURCES[name]["UpdateReplacePolicy"]) == ("Retain", "Retain")
+
+
+def test_lifecycle_never_ends_a_current_object_of_a_table() -> None:
+    rules = properties("DataBucket")["LifecycleConfiguration"]["Rules"]
+    assert [rule["Prefix"] for rule in rules if "ExpirationInDays" in rule] == ["emr-logs/"]
+
+
+def test_bucket_is_reached_by_tls_alone() -> None:
+    (statement,) = properties("DataBucketPolicy")["PolicyDocument"]["Statement"]
+    assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert len(statement["Resource"]) == 2
+
+
+def test_no_statement_allows_everything() -> None:
+    everywhere = set()
+    for name, declared in RESOURCES.items():
+        for statement in statements(declared["Properties"]):
+            if statement["Effect"] == "Deny":
+                continue
+            assert not [action for action in listed(statement["Action"]) if "*" in action], name
+            if "*" in listed(statement.get("Resource", [])):
+                everywhere.add((name, statement["Sid"]))
+            assert statement.get("Principal") != "*"
+            assert "NotAction" not in statement
+            assert "NotResource" not in statement
+    assert everywhere == set(ON_EVERYTHING)
+
+
+def test_policies_of_aws_are_those_that_are_needed() -> None:
+    for name, expected in MANAGED.items():
+        arns = [arn["Fn::Sub"].partition(":iam::aws:")[2] for arn in properties(name)["ManagedPolicyArns"]]
+        assert arns == expected
+
+
+def test_instances_have_the_bucket_the_landing_bucket_and_three_databases() -> None:
+    policies = {
+        (policy["Fn::If"][1] if "Fn::If" in policy else policy)["PolicyName"]: policy
+        for policy in properties("InstanceRole")["Policies"]
+    }
+    assert set(policies) == {"data-bucket", "landing-bucket", "glue-databases"}
+    assert policies["landing-bucket"]["Fn::If"][0] == "ReadsLandingBucket"
+    actions = {action for found in statements(policies["landing-bucket"]) for action in listed(found["Action"])}
+    assert actions == {"s3:ListBucket", "s3:GetBucketLocation", "s3:GetObject"}
+    writing, reading = statements(policies["glue-databases"])
+    written = {arn["Fn::Sub"].rpartition(":")[2] for arn in writing["Resource"]}
+    assert {name for name in written if name.startswith("database/")} == {
+        "database/bronze",
+        "database/silver",
+        "database/gold",
+    }
+    assert all(action.startswith("glue:Get") for action in reading["Action"])
+
+
+def test_roles_are_taken_by_the_services_alone() -> None:
+    (trusted,) = properties("ServiceRole")["AssumeRolePolicyDocument"]["Statement"]
+    assert trusted["Principal"] == {"Service": "elasticmapreduce.amazonaws.com"}
+    assert trusted["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    (passed,) = statements(properties("ServiceRole")["Policies"])
+    assert passed["Resource"] == {"Fn::GetAtt": ["InstanceRole", "Arn"]}
+
+
+def test_volumes_are_encrypted_and_metadata_needs_a_token() -> None:
+    configuration = properties("SecurityConfiguration")["SecurityConfiguration"]
+    at_rest = configuration["EncryptionConfiguration"]["AtRestEncryptionConfiguration"]
+    assert configuration["EncryptionConfiguration"]["EnableAtRestEncryption"] is True
+    assert at_rest["LocalDiskEncryptionConfiguration"]["EnableEbsEncryption"] is True
+    assert configuration["InstanceMetadataServiceConfiguration"] == {
+        "MinimumInstanceMetadataServiceVersion": 2,
+        "HttpPutResponseHopLimit": 1,
+    }
+    assert properties("Cluster")["SecurityConfiguration"] == {"Ref": "SecurityConfiguration"}
+    assert properties("VolumeKey")["EnableKeyRotation"] is True
+
+
+def test_cluster_ends_itself_and_grows_on_spot_nodes() -> None:
+    cluster = properties("Cluster")
+    assert cluster["AutoTerminationPolicy"] == {"IdleTimeout": {"Ref": "IdleTimeoutSeconds"}}
+    limits = cluster["ManagedScalingPolicy"]["ComputeLimits"]
+    assert limits["MaximumOnDemandCapacityUnits"] == limits["MaximumCoreCapacityUnits"] == {"Ref": "CoreInstanceCount"}
+    instances = cluster["Instances"]
+    assert instances["MasterInstanceGroup"]["Market"] == instances["CoreInstanceGroup"]["Market"] == "ON_DEMAND"
+    assert [group["Market"] for group in instances["TaskInstanceGroups"]] == ["SPOT"]
+    assert cluster["VisibleToAllUsers"] is True
+
+
+def test_cluster_has_delta_of_emr_and_the_catalog_of_glue() -> None:
+    by_name = {
+        entry["Classification"]: entry["ConfigurationProperties"] for entry in properties("Cluster")["Configurations"]
+    }
+    assert by_name["delta-defaults"] == {"delta.enabled": "true"}
+    assert by_name["spark-hive-site"] == {
+        "hive.metastore.client.factory.class": (
+            "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClientFactory"
+        )
+    }
+    assert DOCUMENT["Parameters"]["ReleaseLabel"]["Default"].startswith("emr-7.")
+
+
+def test_what_emr_starts_has_the_tag_that_its_policy_asks_for() -> None:
+    tagged = {name for name, declared in RESOURCES.items() if EMR_TAG in declared["Properties"].get("Tags", [])}
+    assert tagged == {"Cluster", "ClusterSecurityGroup", "ServiceAccessSecurityGroup"}
