@@ -438,7 +438,7 @@ def test_rebuild_command(macros: Renderer) -> None:
     assert macros.render("rebuild_command", table) == "`dbt build --full-refresh --select slv_shop__orders_state+`"
 
 
-SHARED = {"set alluvium.is_shared": [{"value": "true"}]}
+SHARED: dict[str, list[dict[str, Any]]] = {"set alluvium.is_shared": [{"value": "true"}]}
 
 
 def test_claim_session() -> None:
