@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -438,7 +439,7 @@ def test_rebuild_command(macros: Renderer) -> None:
     assert macros.render("rebuild_command", table) == "`dbt build --full-refresh --select slv_shop__orders_state+`"
 
 
-SHARED: dict[str, list[dict[str, Any]]] = {"set alluvium.is_shared": [{"value": "true"}]}
+SHARED: dict[str, Sequence[Mapping[str, Any]]] = {"set alluvium.is_shared": [{"value": "true"}]}
 
 
 def test_claim_session() -> None:
