@@ -29,6 +29,7 @@ from alluvium.options import Debug, examples
 from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
+from alluvium.thrift_server import HOST, PORT
 
 EXIT_CODES = """
 Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
@@ -74,6 +75,8 @@ Location = Annotated[str, typer.Argument(metavar="PATH", help="A local folder or
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Objects = Annotated[int, typer.Option(min=1, help="Read at most this many objects of a topic.")]
 Megabytes = Annotated[int, typer.Option(min=1, help="Read at most this much of an object, from its beginning.")]
+ProjectDirectory = Annotated[Path | None, typer.Option(envvar="DBT_PROJECT_DIR", help="Directory of dbt_project.yml.")]
+ProfilesDirectory = Annotated[Path | None, typer.Option(envvar="DBT_PROFILES_DIR", help="Directory of profiles.yml.")]
 DEFAULT_MEGABYTES = Sampling.object_bytes // 1024**2
 
 
@@ -197,12 +200,8 @@ def sql(
         typer.Option(min=0, help=f"At most so many rows; 0 for all. A table on a terminal: {ROWS_ON_A_TERMINAL}."),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Run statements that change something, too.")] = False,
-    project_dir: Annotated[
-        Path | None, typer.Option(envvar="DBT_PROJECT_DIR", help="Directory of dbt_project.yml.")
-    ] = None,
-    profiles_dir: Annotated[
-        Path | None, typer.Option(envvar="DBT_PROFILES_DIR", help="Directory of profiles.yml.")
-    ] = None,
+    project_dir: ProjectDirectory = None,
+    profiles_dir: ProfilesDirectory = None,
     target: Annotated[str | None, typer.Option(help="The profile's target.")] = None,
     debug: Debug = False,
 ) -> None:
@@ -248,8 +247,6 @@ serve = typer.Typer(
 )
 app.add_typer(serve, name="serve")
 
-ProjectDirectory = Annotated[Path | None, typer.Option(envvar="DBT_PROJECT_DIR", help="Directory of dbt_project.yml.")]
-ProfilesDirectory = Annotated[Path | None, typer.Option(envvar="DBT_PROFILES_DIR", help="Directory of profiles.yml.")]
 ServedTarget = Annotated[
     str | None, typer.Option(help="The profile's target whose settings the server has; its method is session.")
 ]
@@ -260,8 +257,8 @@ NOT_RUNNING = 1
 
 @serve.command("run")
 def serve_run(
-    host: Host = "127.0.0.1",
-    port: Port = 10000,
+    host: Host = HOST,
+    port: Port = PORT,
     project_dir: ProjectDirectory = None,
     profiles_dir: ProfilesDirectory = None,
     target: ServedTarget = None,
@@ -275,8 +272,8 @@ def serve_run(
 
 @serve.command("start", epilog=examples("alluvium serve start", "dbt build --target thrift", "alluvium serve stop"))
 def serve_start(
-    host: Host = "127.0.0.1",
-    port: Port = 10000,
+    host: Host = HOST,
+    port: Port = PORT,
     project_dir: ProjectDirectory = None,
     profiles_dir: ProfilesDirectory = None,
     target: ServedTarget = None,

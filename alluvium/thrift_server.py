@@ -93,6 +93,10 @@ class Place:
             return True
         return False
 
+    def taken(self) -> AlluviumError:
+        """What to say where a server has the place."""
+        return AlluviumError(f"A server runs already at {self.address() or 'this place'}: alluvium serve stop.")
+
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Keep the place for this process.
@@ -105,9 +109,7 @@ class Place:
             try:
                 fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise AlluviumError(
-                    f"A server runs already at {self.address() or 'this place'}: alluvium serve stop."
-                ) from None
+                raise self.taken() from None
             self._address.unlink(missing_ok=True)
             try:
                 yield
@@ -202,7 +204,7 @@ def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: 
     require_loopback(host)
     place = Place(target)
     if place.is_held():
-        raise AlluviumError(f"A server runs already at {place.address() or 'this place'}: alluvium serve stop.")
+        raise place.taken()
     place.log.parent.mkdir(parents=True, exist_ok=True)
     with place.log.open("ab") as log:
         process = subprocess.Popen(

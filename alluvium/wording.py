@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Where a file that is a link in the repository is not there.
+INSTALL_WITH_LINKS = (
+    "install Alluvium from a checkout with symbolic links ('git config core.symlinks true'), or from a wheel that was "
+    "built in one."
+)
+
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun, in the singular for one: ``1 file``, ``2 files``.

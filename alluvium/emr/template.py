@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from alluvium import AlluviumError
+from alluvium.wording import INSTALL_WITH_LINKS
 
 __all__ = ["Template", "shipped"]
 
@@ -78,8 +79,5 @@ def shipped() -> Template:
     except OSError:
         body = ""
     if "Resources:" not in body:
-        raise AlluviumError(
-            f"{FILE} has no template: install Alluvium from a checkout with symbolic links "
-            "('git config core.symlinks true'), or from a wheel that was built in one."
-        )
+        raise AlluviumError(f"{FILE} has no template: {INSTALL_WITH_LINKS}")
     return Template(body)

@@ -13,6 +13,7 @@ import yaml
 
 from alluvium import AlluviumError, templates
 from alluvium.scaffolding.names import slug
+from alluvium.wording import INSTALL_WITH_LINKS
 
 __all__ = ["create", "files", "package_directory"]
 
@@ -38,10 +39,7 @@ def package_directory() -> Path:
     directory = Path(__file__).resolve().parents[1] / "dbt_package"
     if (directory / "dbt_project.yml").is_file() and (directory / "macros" / "current").is_dir():
         return directory
-    raise AlluviumError(
-        f"{directory} has no dbt package: install Alluvium from a checkout with symbolic links "
-        "('git config core.symlinks true'), or from a wheel that was built in one."
-    )
+    raise AlluviumError(f"{directory} has no dbt package: {INSTALL_WITH_LINKS}")
 
 
 def create(directory: Path, name: str | None = None) -> tuple[str, ...]:
