@@ -12,15 +12,15 @@ LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
 # The samples and the tests are small: compiling well and collecting in parallel cost more than running them, and a heap and a
 # metaspace that begin small are collected whole each time they grow.
-demo demo-changes demo-systems test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC \
+demo demo-changes test test-all: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC \
   -XX:MetaspaceSize=256m -Xms1g
-demo demo-changes demo-systems test: export ALLUVIUM_CODEGEN ?= false
+demo demo-changes test: export ALLUVIUM_CODEGEN ?= false
 # One session builds hundreds of tables here. In 2g, at 134 Delta tables, two thirds of the time went into collecting garbage.
-demo-systems test test-all: export ALLUVIUM_DRIVER_MEMORY ?= 4g
+demo demo-changes test test-all: export ALLUVIUM_DRIVER_MEMORY ?= 4g
 
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo demo-changes demo-systems test test-all lint bench-smoke transcript lock clean require-python
+.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke transcript lock clean require-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -29,14 +29,11 @@ setup: $(RUN_STAMP) ## environment and jars; the other targets call it
 
 setup-dev: $(DEV_STAMP) ## setup, and what the tests and linters need
 
-demo: $(RUN_STAMP) ## run the main job on the samples
+demo: $(RUN_STAMP) ## land and build the seven source systems
 	@$(BIN)/python -m alluvium.demo
 
-demo-changes: $(RUN_STAMP) ## land a later batch of files and run it again
+demo-changes: $(RUN_STAMP) ## land their later files and see the tables move
 	@$(BIN)/python -m alluvium.demo changes
-
-demo-systems: $(RUN_STAMP) ## land and build every source system
-	@$(BIN)/python -m alluvium.demo systems
 
 test: $(DEV_STAMP) ## the tests, without the slow suites
 	@$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(PYTEST_ARGS)

@@ -148,7 +148,9 @@ def scaffold(
     path: Location,
     source: Annotated[str, typer.Option(help="Name of the dbt source; the tables are silver.slv_<source>__<entity>.")],
     entities: Annotated[list[str] | None, typer.Option(help="Only this entity; more than once.")] = None,
-    file_format: Annotated[FileFormat, typer.Option(help="Of the tables; hudi is refused so far.")] = FileFormat.delta,
+    file_format: Annotated[
+        FileFormat, typer.Option(help="Of the tables; hudi is refused, see ALLUVIUM_FILE_FORMAT.")
+    ] = FileFormat.delta,
     history: Annotated[bool, typer.Option("--history", help="A history of each entity, too.")] = False,
     deletes: Annotated[
         Deletes | None,
@@ -166,7 +168,10 @@ def scaffold(
     Again, after new entities or columns appeared: they are added; a file that was edited by hand is shown and left.
     """
     if file_format is FileFormat.hudi:
-        raise AlluviumError("scaffold: --file-format hudi: the models run on Delta alone so far; take delta.")
+        raise AlluviumError(
+            "scaffold: --file-format hudi: models get their format from the environment, and are the same in both: "
+            "leave the option out, and build with ALLUVIUM_FILE_FORMAT=hudi (docs/guide/hudi.md)."
+        )
     found = _inspected(path, Sampling(objects, megabytes * 1024**2))
     planned = plan(
         found,

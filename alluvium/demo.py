@@ -1,4 +1,4 @@
-"""The main job on the samples: `make demo`, `make demo-changes` with a later batch of files, `make demo-systems`.
+"""The source systems on their samples: `make demo`, and `make demo-changes` with the later batches of files.
 
 Lands sample files as a sink would, runs ``dbt build`` in this process, and tells what came out of it. The figures are
 read from the tables (file ledger, change logs, states), never counted on the way.
@@ -13,7 +13,7 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +33,6 @@ CORPUS = SAMPLES / "pg-envelope-json-schemas"
 FIRST_CHECKPOINT = "01-before-ddl"
 CONFLUENT_NAME = re.compile(r"(.+)\+(\d+)\+(\d+)\.[^/]+$")
 LENSES_NAME = re.compile(r"(.+)\((\d+)_(\d+)\)\.[^/]+$")
-# The main job: these alone are built in a few minutes. `systems` builds the others, too.
-MAIN_SOURCES = ("moma", "shop")
 # Sources in the order of docs/systems/README.md.
 SYSTEMS = {
     "pagila_jdbc": "Pagila, query-based: PostgreSQL, Kafka Connect JDBC",
@@ -53,7 +51,6 @@ LEDGER_COMMAND = (
     ' from silver.cdc_run_ledger order by recorded_at desc" --output json',
     "what the last runs did, table by table",
 )
-SYSTEMS_COMMAND = ("make demo-systems", "land and build every source system, a line for each")
 ROW_COMMAND = (
     '.venv/bin/dbt show --inline "select order_no, status, _cdc_file_path, _cdc_line'
     ' from silver.slv_shop__orders where order_no = 9" --output json',
@@ -108,18 +105,17 @@ def landing_directory() -> Path:
     return Path(os.environ.get("ALLUVIUM_LANDING", PROJECT / "landing"))
 
 
-def sample_files(everything: Collection[str]) -> Iterator[tuple[Path, Path]]:
+def sample_files(*, is_later: bool) -> Iterator[tuple[Path, Path]]:
     """The sample files to have landed, each with its place below the landing directory.
 
     Args:
-        everything: sources whose later files are wanted, too.
+        is_later: with the files behind the first load of each source.
     """
     for file in sorted((CORPUS / "bronze").rglob("*")):
-        if file.is_file() and ("shop" in everything or landed_by(file, FIRST_CHECKPOINT)):
+        if file.is_file() and (is_later or landed_by(file, FIRST_CHECKPOINT)):
             yield file, Path("shop") / file.relative_to(CORPUS / "bronze")
     for source in sorted(folder.parent.name for folder in SAMPLES.glob("*/expected")):
-        folders = loads(source)
-        for load in folders if source in everything else folders[:1]:
+        for load in loads(source) if is_later else loads(source)[:1]:
             for file in sorted(path for path in load.rglob("*") if path.is_file()):
                 yield file, Path(source) / file.relative_to(load)
 
@@ -130,9 +126,9 @@ def loads(source: str) -> list[Path]:
     return sorted(numbered, key=lambda folder: int(folder.name.partition("-")[0]))
 
 
-def all_landed(sources: Collection[str]) -> bool:
-    """Whether every sample file of these sources lies in the landing directory."""
-    return all((landing_directory() / place).exists() for _, place in sample_files(everything=sources))
+def all_landed() -> bool:
+    """Whether every sample file lies in the landing directory."""
+    return all((landing_directory() / place).exists() for _, place in sample_files(is_later=True))
 
 
 def landed_by(file: Path, checkpoint: str) -> bool:
@@ -151,10 +147,10 @@ def _named(file: Path) -> tuple[str, str, str]:
     return topic, partition, offset
 
 
-def land(everything: Collection[str]) -> int:
-    """Copy the sample files that are not there yet, of some sources the later ones, too; returns how many."""
+def land(*, is_later: bool) -> int:
+    """Copy the sample files that are not there yet, with `is_later` those of the later loads, too; returns how many."""
     landed = 0
-    for file, place in sample_files(everything):
+    for file, place in sample_files(is_later=is_later):
         target = landing_directory() / place
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -311,19 +307,16 @@ def last_figures() -> dict[str, Entity]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the demo; `arguments` is empty, ``["changes"]`` or ``["systems"]``. Returns the exit status."""
-    if arguments not in ([], ["changes"], ["systems"]):
-        print("demo: the only arguments are 'changes' and 'systems'.", file=sys.stderr)
+    """Run the demo; `arguments` is empty or ``["changes"]``. Returns the exit status."""
+    if arguments not in ([], ["changes"]):
+        print("demo: the only argument is 'changes'.", file=sys.stderr)
         return 2
     console = Console()
     # A file or a pipe has no width of its own, and rich would cut the table to 80 columns.
     console.width = max(console.width, 120) if not console.is_terminal else console.width
     started = time.monotonic()
     before = last_figures()
-    is_whole = arguments == ["systems"]
-    sources = tuple(SYSTEMS) if is_whole else MAIN_SOURCES
-    # What is not built now lands, too: a plain `dbt build` builds every source.
-    landed = land(everything=sources if arguments else ())
+    landed = land(is_later=bool(arguments))
     console.print(
         f"Landed {landed} new files in {landing_directory()}." if landed else "No file landed since the last run."
     )
@@ -331,14 +324,13 @@ def main(arguments: list[str]) -> int:
     from pyspark.sql import SparkSession
 
     # Without news the models say so themselves; their tests have passed on the same rows before.
-    complete = not landed and {name.partition(".")[0] for name in before} >= set(sources)
-    selection = () if is_whole else ("--select", *(f"source:{name}+" for name in sources))
+    complete = not landed and bool(before)
     console.print("dbt run" if complete else "dbt build", style="bold")
-    build = run_dbt(console, "run" if complete else "build", *selection)
+    build = run_dbt(console, "run" if complete else "build")
     if complete and build.success and build.found_files:
         # A run before this one was stopped after it had landed files. Their rows have to be tested too.
         complete = False
-        build = run_dbt(console, "build", *selection)
+        build = run_dbt(console, "build")
     if not build.success:
         console.print("dbt failed:", style="bold red")
         for error in build.errors:
@@ -349,8 +341,7 @@ def main(arguments: list[str]) -> int:
     now = entities(spark)
     console.print()
     show_entities(console, now, before, build)
-    if is_whole:
-        show_systems(console, now, build)
+    show_systems(console, now, build)
     show_marts(console, spark)
     figures_file().write_text(json.dumps([entity.__dict__ for entity in now]))
     if complete:
@@ -359,9 +350,7 @@ def main(arguments: list[str]) -> int:
         console.print(f"{build.tests} tests passed.", style="bold")
     console.print(f"{time.monotonic() - started:.0f} seconds.")
     console.print("\nNext:")
-    first = LEDGER_COMMAND if all_landed(sources) else CHANGES_COMMAND
-    last = DOCS_COMMAND if is_whole else SYSTEMS_COMMAND
-    for command, purpose in (first, ROW_COMMAND, last):
+    for command, purpose in (LEDGER_COMMAND if all_landed() else CHANGES_COMMAND, ROW_COMMAND, DOCS_COMMAND):
         console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False, soft_wrap=True)
     return 0
 

@@ -36,8 +36,8 @@
     {%- set declared = feed.columns | map(attribute="name") | list -%}
     {%- set retyped = {} -%}
     {#- The names of a struct's fields are the source's, whose case Spark may not keep. -#}
-    {%- for column in feed.columns if column.name in types and "struct" not in column.data_type | lower and column.data_type != types[column.name] -%}
-        {%- do retyped.update({column.name: {"from": types[column.name], "to": column.data_type}}) -%}
+    {%- for column in feed.columns if column.name in types and "struct" not in column.data_type | lower and alluvium.stored_type(column.data_type) != types[column.name] -%}
+        {%- do retyped.update({column.name: {"from": types[column.name], "to": alluvium.stored_type(column.data_type)}}) -%}
     {%- endfor -%}
     {{ return({
         "added": declared | reject("in", types) | list,
@@ -116,6 +116,13 @@
 
 {# One atomic commit; the table keeps its place, its partitions and its properties, and with these what it has applied. #}
 {% macro rewrite_columns_sql(table, columns, change, properties) %}
+    {%- if alluvium.is_hudi() -%}
+        {%- set own = {} -%}
+        {%- for property in properties if property.key.startswith("alluvium.") -%}
+            {%- do own.update({property.key: property.value}) -%}
+        {%- endfor -%}
+        {{ return(alluvium.replace_hudi_table(table, alluvium.rewritten_columns_sql(table, columns, change), own)) }}
+    {%- endif -%}
     {{ return(adapter.dispatch("rewrite_columns_sql", "alluvium")(table, columns, change, properties)) }}
 {% endmacro %}
 
@@ -131,6 +138,11 @@ using delta
 {{ partition_cols(label="partitioned by") }}
 {{ location_clause() }}
 as
+{{ alluvium.rewritten_columns_sql(table, columns, change) }}
+{%- endmacro %}
+
+
+{% macro rewritten_columns_sql(table, columns, change) -%}
 select
     {%- for column in columns if column.name not in change.removed %}
     {%- set name = alluvium.quoted_identifier(column.name) %}

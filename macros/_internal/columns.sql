@@ -14,7 +14,7 @@
 
 
 {% macro require_types(table, columns, types) %}
-    {%- for column in columns if types.get(column.name, column.dtype) != column.dtype -%}
+    {%- for column in columns if alluvium.stored_type(types.get(column.name, column.dtype)) != column.dtype -%}
         {% do alluvium.raise_invalid(
             "model " ~ table.identifier,
             "type of column " ~ column.name,

@@ -16,8 +16,10 @@
     {%- do alluvium.require_one_of(
         caller_name ~ ": model " ~ model.name, "incremental_strategy", config.get("incremental_strategy"), [strategy]
     ) -%}
-    {#- Rows are deleted, properties are kept, versions are asked for. -#}
-    {%- do alluvium.require_one_of(caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"), ["delta"]) -%}
+    {#- Rows are deleted, properties are kept, versions are asked for; of a change log, too, what its statistics say. -#}
+    {%- do alluvium.require_one_of(
+        caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"), ["delta"] if strategy == "append" else ["delta", "hudi"]
+    ) -%}
     {%- do alluvium.require_strategy(caller_name, strategy) -%}
 {% endmacro %}
 

@@ -12,6 +12,10 @@
         {% do alluvium.raise_invalid("model " ~ model.name, "full_refresh", config.get("full_refresh"), "none: " ~ alluvium.reason_to_rebuild(this)) %}
     {%- endif -%}
     {%- do alluvium.require_replaceable() -%}
+    {%- if execute and alluvium.is_run() and alluvium.is_own_hudi_table() and alluvium.remembered("is_replaced", this) is none -%}
+        {#- For drop_relation, which knows no model. -#}
+        {%- do alluvium.remember("is_replaced", this, "true") -%}
+    {%- endif -%}
     {{ return(true) }}
 {% endmacro %}
 

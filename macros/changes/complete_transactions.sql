@@ -6,6 +6,7 @@
 #}
 {% macro complete_transactions(change_log, status) %}
     {%- if not execute -%}
+        {%- do alluvium.keep_in_delta() -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- do alluvium.require_incremental("complete_transactions", "append") -%}

@@ -8,6 +8,7 @@
 {% macro decode_debezium(source_relation) %}
     {#- Sources and their YAML are known only at execution; parsing needs the reference alone. -#}
     {%- if not execute -%}
+        {%- do alluvium.keep_in_delta() -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- set feed = alluvium.feed_to_decode("decode_debezium", source_relation, ["envelope", "flattened"]) -%}

@@ -7,6 +7,7 @@
 {% macro decode_rows(source_relation) %}
     {#- Sources and their YAML are known only at execution; parsing needs the reference alone. -#}
     {%- if not execute -%}
+        {%- do alluvium.keep_in_delta() -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- set feed = alluvium.feed_to_decode("decode_rows", source_relation, ["row"]) -%}

@@ -135,7 +135,7 @@
 #}
 {% macro properties_of_merged_table() %}
     {%- set name = "delta.enableDeletionVectors" -%}
-    {{ return({} if name in (config.get("tblproperties") or {}) else {name: "true"}) }}
+    {{ return({} if alluvium.is_hudi() or name in (config.get("tblproperties") or {}) else {name: "true"}) }}
 {% endmacro %}
 
 

@@ -43,6 +43,7 @@ where _cdc_batch > {{ batches.after }}
     read it. dbt's merge has no delete.
 #}
 {% macro delete_vanished_keys(state, key) %}
+    {%- do alluvium.require_one_of("delete_vanished_keys: model " ~ model.name, "file_format", config.get("file_format"), ["delta"]) if execute -%}
     {%- if execute and is_incremental() and not flags.EMPTY -%}
         {%- set newest = alluvium.newest_upstream_batch(state) -%}
         {%- set after = alluvium.applied_batch_below(this, state, newest) -%}

@@ -6,48 +6,37 @@
     {%- set count = alluvium.unless_applied_elsewhere(
         "target._cdc_row_count + source._cdc_row_count" if adds_from else "source._cdc_row_count", adds_from
     ) -%}
-    {%- set values = alluvium.counted_values(feed, columns, delete_policy, adds_from) -%}
-    merge into {{ target }} as target
-    using {{ source }} as source
-    on target._cdc_row_hash = source._cdc_row_hash
-    {%- if adds_from %}
-    when matched
-    {%- else %}
-    when matched
-        and (
-            source._cdc_row_count <> target._cdc_row_count
-            or source._cdc_ambiguous_events <> target._cdc_ambiguous_events
-            or source._cdc_position <> target._cdc_position
-            or not source._deleted_at <=> target._deleted_at
-        )
-    {%- endif %}
-        then update set
-            _cdc_row_count = {{ count }},
-            {%- for name, value in values.items() %}
-            {{ alluvium.quoted_identifier(name) }} = {{ value }}{{ "," if not loop.last }}
-            {%- endfor %}
-    when not matched
-        then insert ({{ alluvium.column_list(columns) | join(", ") }})
-        values ({{ alluvium.new_counted_values(feed, columns, delete_policy) | join(", ") }})
-    {%- if not adds_from %}
-    when not matched by source
-        and target._cdc_row_count <> 0
-        then update set
-            {{ alluvium.values_of_unnamed_row(feed, delete_policy) | join(",\n            ") }}
-    {%- endif %}
+    {%- set values = {"_cdc_row_count": count} -%}
+    {%- do values.update(alluvium.counted_values(feed, columns, delete_policy, adds_from)) -%}
+    {{ return(alluvium.merge_sql(target, source, {
+        "on": "target._cdc_row_hash = source._cdc_row_hash",
+        "update_when": none if adds_from else alluvium.is_counted_otherwise(),
+        "set": values,
+        "insert": alluvium.new_counted_values(feed, columns, delete_policy),
+        "unmatched_when": none if adds_from else "target._cdc_row_count <> 0",
+        "set_unmatched": alluvium.values_of_unnamed_row(feed, delete_policy),
+    })) }}
+{%- endmacro %}
+
+
+{% macro is_counted_otherwise() -%}
+source._cdc_row_count <> target._cdc_row_count
+or source._cdc_ambiguous_events <> target._cdc_ambiguous_events
+or source._cdc_position <> target._cdc_position
+or not source._deleted_at <=> target._deleted_at
 {%- endmacro %}
 
 
 {# A row that the log does not name any more was decoded in another way before the log was built anew. #}
 {% macro values_of_unnamed_row(feed, delete_policy) %}
-    {%- set values = [
-        "_cdc_row_count = " ~ alluvium.unless_applied_elsewhere("0", none),
-        "_cdc_ambiguous_events = 0",
-        "_is_deleted = true",
-        "_cdc_batch = " ~ alluvium.newest_pending_batch(),
-    ] -%}
+    {%- set values = {
+        "_cdc_row_count": alluvium.unless_applied_elsewhere("0", none),
+        "_cdc_ambiguous_events": "0",
+        "_is_deleted": "true",
+        "_cdc_batch": alluvium.newest_pending_batch(),
+    } -%}
     {%- for column in feed.columns if delete_policy == "hard" -%}
-        {%- do values.append(alluvium.quoted_identifier(column.name) ~ " = null") -%}
+        {%- do values.update({column.name: "null"}) -%}
     {%- endfor -%}
     {{ return(values) }}
 {% endmacro %}
@@ -55,10 +44,7 @@
 
 {# What the columns of a row become that the state has; of a sum, what it is after the addition. #}
 {% macro counted_values(feed, columns, delete_policy, adds_from) %}
-    {%- set values = {} -%}
-    {%- for name in columns if name not in ["_cdc_row_hash", "_cdc_row_count"] -%}
-        {%- do values.update({name: "source." ~ alluvium.quoted_identifier(name)}) -%}
-    {%- endfor -%}
+    {%- set values = alluvium.source_values(columns | reject("in", ["_cdc_row_hash", "_cdc_row_count"])) -%}
     {%- if adds_from -%}
         {%- set is_gone = "target._cdc_row_count + source._cdc_row_count <= 0" -%}
         {%- do values.update({
@@ -86,10 +72,9 @@
 {# A delete whose create has not come leaves no value either. #}
 {% macro new_counted_values(feed, columns, delete_policy) %}
     {%- set emptied = feed.columns | map(attribute="name") | list if delete_policy == "hard" else [] -%}
-    {%- set values = [] -%}
-    {%- for name in columns -%}
-        {%- set value = "source." ~ alluvium.quoted_identifier(name) -%}
-        {%- do values.append("if(source._is_deleted, null, " ~ value ~ ")" if name in emptied else value) -%}
+    {%- set values = alluvium.source_values(columns) -%}
+    {%- for name in columns if name in emptied -%}
+        {%- do values.update({name: "if(source._is_deleted, null, " ~ values[name] ~ ")"}) -%}
     {%- endfor -%}
     {{ return(values) }}
 {% endmacro %}

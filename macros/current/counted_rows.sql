@@ -17,7 +17,8 @@
     {%- do alluvium.announce_way_of_counting(feed, batches, adds_from) -%}
     {%- set resets = alluvium.standing_resets(change_log, feed, batches, snapshotted_with, "")
         if batches and is_incremental() and not adds_from else resets -%}
-    {{ return(adapter.dispatch("counted_rows", "alluvium")(change_log, feed, delete_policy, batches, resets, adds_from)) }}
+    {%- set rows = adapter.dispatch("counted_rows", "alluvium")(change_log, feed, delete_policy, batches, resets, adds_from) -%}
+    {{ return(alluvium.keyed_rows(rows, feed, ["_cdc_row_hash"])) }}
 {% endmacro %}
 
 

@@ -59,7 +59,7 @@
 {%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
 {{ alluvium.no_rows_sql() }}
 {%- else -%}
-{{ alluvium.current_state_sql(change_log, feed, delete_policy, batches, resets) }}
+{{ alluvium.keyed_rows(alluvium.current_state_sql(change_log, feed, delete_policy, batches, resets), feed, feed.key) }}
 {%- endif -%}
 {%- endmacro %}
 

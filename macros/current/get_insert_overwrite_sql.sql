@@ -7,6 +7,7 @@
 {% macro note_inputs() %}
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" -%}
         {%- do alluvium.require_strategy("note_inputs", "insert_overwrite") -%}
+        {%- do alluvium.require_hudi("note_inputs: model " ~ model.name) if alluvium.is_hudi() -%}
         {%- do alluvium.remember("inputs", this, alluvium.inputs_fingerprint(model)) -%}
     {%- endif -%}
 {% endmacro %}
@@ -36,7 +37,7 @@
 
 
 {#
-    One text for each relation that a model reads: the newest commit of a Delta table, the query of a view and what is
+    One text for each relation that a model reads: the newest commit of a Delta or Hudi table, the query of a view and what is
     behind that; none stands for anything else.
 #}
 {% macro inputs_behind(node) %}
@@ -46,7 +47,7 @@
         {%- if parent and parent.config.materialized in ["view", "ephemeral"] -%}
             {%- do inputs.extend([alluvium.view_text(parent)] if parent.config.materialized == "view" else []) -%}
             {%- do inputs.extend(alluvium.inputs_behind(parent)) -%}
-        {%- elif parent and parent.config.file_format == "delta" -%}
+        {%- elif parent and parent.config.file_format in ["delta", "hudi"] -%}
             {%- do inputs.append(alluvium.newest_commit(parent)) -%}
         {%- else -%}
             {%- do inputs.append(none) -%}
@@ -70,6 +71,9 @@
 #}
 {% macro newest_commit(node) %}
     {%- set table = node.schema ~ "." ~ node.alias -%}
+    {%- if node.config.file_format == "hudi" -%}
+        {{ return(table ~ " " ~ alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)")[0].commit_time) }}
+    {%- endif -%}
     {%- set newest = alluvium.query_rows("describe history " ~ table ~ " limit 1") -%}
     {%- if newest[0].operation in alluvium.maintenance_operations() -%}
         {%- set commits = alluvium.query_rows("describe history " ~ table ~ " limit 100") -%}
@@ -97,8 +101,14 @@
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_insert_overwrite_sql") -%}
+    {%- do alluvium.require_format_of_table("get_insert_overwrite_sql") -%}
     {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs')") -%}
     {#- dbt-spark sets DYNAMIC for a mart with `partition_by`, which keeps the partitions that have no row any more. -#}
     {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}
-    {{ return(alluvium.insert_into_sql(source_relation, target_relation, alluvium.same_columns(source_relation, target_relation), "overwrite")) }}
+    {%- set columns = alluvium.same_columns(source_relation, target_relation) -%}
+    {%- if alluvium.is_hudi() -%}
+        {%- set typed = adapter.get_columns_in_relation(source_relation) | selectattr("name", "in", columns) | list -%}
+        {{ return(alluvium.insert_stored_values_sql(source_relation, target_relation, typed)) }}
+    {%- endif -%}
+    {{ return(alluvium.insert_into_sql(source_relation, target_relation, columns, "overwrite")) }}
 {% endmacro %}

@@ -12,6 +12,7 @@
         {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_merge_sql") -%}
+    {%- do alluvium.require_format_of_table("get_merge_sql") -%}
     {%- set columns = alluvium.same_columns(source, target) -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}
     {%- if cdc.stored_as_scd_type -%}
@@ -32,38 +33,35 @@
     below it, also rows that no event names.
 #}
 {% macro guarded_merge_sql(target, source, feed, columns, guard, delete_policy, resets) -%}
-    {%- set is_contested = alluvium.has_contested_keys(feed) -%}
-    merge into {{ target }} as target
-    using {{ source }} as source
-    on {{ alluvium.same_key(feed, "target", "source") }}
-    when matched
-        and (
-            source.{{ guard }} {{ ">=" if is_contested else ">" }} target.{{ guard }}
-            {%- if delete_policy == "soft" and not is_contested %}
-            or source._cdc_image_position > coalesce(target._cdc_image_position, '')
-            {%- endif %}
-            {%- if alluvium.columns_of_unavailable_values(feed) %}
-            or {{ alluvium.brings_held_value(feed, delete_policy) | indent(12) }}
-            {%- endif %}
-            {%- if resets %}
-            or {{ alluvium.loses_its_row(resets) }}
-            {%- endif %}
-        )
-        then update set
-            {%- for name in columns if name not in feed.key %}
-            {{ alluvium.merged_column(name, feed, guard, delete_policy, resets) }}{{ "," if not loop.last }}
-            {%- endfor %}
-    when not matched
-        then insert ({{ alluvium.column_list(columns) | join(", ") }})
-        values ({{ alluvium.column_list(columns, "source.") | join(", ") }})
-    {%- if resets %}
-    when not matched by source
-        and {{ alluvium.loses_its_row(resets) }}
-        then update set
-            {%- for name in columns if alluvium.column_after_reset(name, feed, delete_policy, resets) != "target." ~ alluvium.quoted_identifier(name) %}
-            {{ alluvium.quoted_identifier(name) }} = {{ alluvium.column_after_reset(name, feed, delete_policy, resets) }}{{ "," if not loop.last }}
-            {%- endfor %}
-    {%- endif %}
+    {%- set values, unmatched_values = {}, {} -%}
+    {%- for name in columns -%}
+        {%- do values.update({name: alluvium.merged_value(name, feed, guard, delete_policy, resets)}) if name not in feed.key -%}
+        {%- set value = alluvium.column_after_reset(name, feed, delete_policy, resets) -%}
+        {%- do unmatched_values.update({name: value}) if value != "target." ~ alluvium.quoted_identifier(name) -%}
+    {%- endfor -%}
+    {{ return(alluvium.merge_sql(target, source, {
+        "on": alluvium.same_key(feed, "target", "source"),
+        "update_when": alluvium.changes_its_row(feed, guard, delete_policy, resets),
+        "set": values,
+        "insert": alluvium.source_values(columns),
+        "unmatched_when": alluvium.loses_its_row(resets) if resets else none,
+        "set_unmatched": unmatched_values,
+    })) }}
+{%- endmacro %}
+
+
+{% macro changes_its_row(feed, guard, delete_policy, resets) -%}
+{%- set is_contested = alluvium.has_contested_keys(feed) -%}
+source.{{ guard }} {{ ">=" if is_contested else ">" }} target.{{ guard }}
+{%- if delete_policy == "soft" and not is_contested %}
+or source._cdc_image_position > coalesce(target._cdc_image_position, '')
+{%- endif %}
+{%- if alluvium.columns_of_unavailable_values(feed) %}
+or {{ alluvium.brings_held_value(feed, delete_policy) }}
+{%- endif %}
+{%- if resets %}
+or {{ alluvium.loses_its_row(resets) }}
+{%- endif %}
 {%- endmacro %}
 
 
@@ -71,7 +69,7 @@
     The row's own event decides on its columns, its image's on the values of a soft delete; the batch is the one that changed
     the row last, which is what marts ask for (changed_keys).
 #}
-{% macro merged_column(name, feed, guard, delete_policy, resets) -%}
+{% macro merged_value(name, feed, guard, delete_policy, resets) -%}
     {%- set column = alluvium.quoted_identifier(name) -%}
     {%- set is_of_soft_image = delete_policy == "soft" and alluvium.is_of_image(name, feed) -%}
     {%- if alluvium.has_contested_keys(feed) -%}
@@ -81,11 +79,11 @@
             else "source." ~ guard ~ " > target." ~ guard -%}
     {%- endif -%}
     {%- if name == "_cdc_batch" -%}
-        {{ column }} = {{ alluvium.newest_pending_batch() if alluvium.has_contested_keys(feed) else "source." ~ column }}
+        {{ alluvium.newest_pending_batch() if alluvium.has_contested_keys(feed) else "source." ~ column }}
     {%- elif alluvium.is_held(name, feed) -%}
-        {{ column }} = {{ alluvium.unless_deleted(alluvium.merged_held_column(name, feed), guard, delete_policy, resets) }}
+        {{ alluvium.unless_deleted(alluvium.merged_held_column(name, feed), guard, delete_policy, resets) }}
     {%- else -%}
-        {{ column }} = if({{ newer }}, source.{{ column }}, {{ alluvium.column_after_reset(name, feed, delete_policy, resets) }})
+        if({{ newer }}, source.{{ column }}, {{ alluvium.column_after_reset(name, feed, delete_policy, resets) }})
     {%- endif -%}
 {%- endmacro %}
 

@@ -13,7 +13,9 @@
 
 {% macro default__living_rows(state, feed) -%}
 select
-    {{ alluvium.column_list(feed.columns | map(attribute="name")) | join(",\n    ") }},
+    {%- for column in feed.columns %}
+    {{ alluvium.declared_value(column, state) }},
+    {%- endfor %}
     _cdc_unresolved_columns,
     {{ alluvium.state_lineage_columns() | join(",\n    ") }}
 from {{ state }}
@@ -24,7 +26,9 @@ where not _is_deleted
 {# The rows of a table without a key, each as often as the table has it; the hash and the number tell equal ones apart. #}
 {% macro repeated_rows(state, feed) -%}
 select
-    {{ alluvium.column_list(feed.columns | map(attribute="name")) | join(",\n    ") }},
+    {%- for column in feed.columns %}
+    {{ alluvium.declared_value(column, state) }},
+    {%- endfor %}
     _cdc_row_hash,
     _cdc_row_number,
     {{ alluvium.state_lineage_columns() | join(",\n    ") }}

@@ -3,6 +3,7 @@
     text by which Hive names the folder of NULL. Such a row stops the model, unless its `meta.cdc.empty_partition_value` takes the NULL.
 #}
 {% macro partitioned_value(column, value) %}
+    {%- set value = alluvium.stored_value(value, column.data_type) -%}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- set partition_by = config.get("partition_by") or [] -%}
     {%- set policy = alluvium.require_one_of(

@@ -312,10 +312,26 @@ from {{ from }}
 
 
 {# A column is found in one step of the chain at most; what no step has found is not known. #}
-{% macro resolve_moved_values_sql(feed, found) -%}
-{%- set held = alluvium.columns_of_unavailable_values(feed) -%}
-merge into {{ this }} as target
-using (
+{% macro resolve_moved_values_sql(feed, found) %}
+    {%- set held = alluvium.columns_of_unavailable_values(feed) -%}
+    {%- set values = {} -%}
+    {%- set conditions = ["not " ~ alluvium.unresolved_after_moves() ~ " <=> target._cdc_unresolved_columns"] -%}
+    {%- for name in held -%}
+        {%- set column = alluvium.quoted_identifier(name) -%}
+        {%- do values.update({name: "if(" ~ alluvium.is_moved(name) ~ ", source." ~ column ~ ", target." ~ column ~ ")"}) -%}
+        {%- do conditions.append(alluvium.is_resolved_otherwise(name, feed)) -%}
+    {%- endfor -%}
+    {%- do values.update({"_cdc_unresolved_columns": alluvium.unresolved_after_moves(), "_cdc_batch": alluvium.newest_pending_batch()}) -%}
+    {{ return(alluvium.merge_sql(this, alluvium.found_values_sql(feed, found, held), {
+        "on": alluvium.same_key(feed, "target", "source"),
+        "update_when": conditions | join("\nor "),
+        "set": values,
+    })) }}
+{% endmacro %}
+
+
+{% macro found_values_sql(feed, found, held) -%}
+(
     select
         {{ alluvium.column_list(feed.key) | join(", ") }},
         {%- for name in held %}
@@ -325,22 +341,7 @@ using (
         flatten(collect_list(_cdc_found_columns)) as _cdc_found_columns
     from {{ found }}
     group by {{ alluvium.column_list(feed.key) | join(", ") }}
-) as source
-on {{ alluvium.same_key(feed, "target", "source") }}
-when matched
-    and (
-        not {{ alluvium.unresolved_after_moves() }} <=> target._cdc_unresolved_columns
-        {%- for name in held %}
-        or {{ alluvium.is_resolved_otherwise(name, feed) }}
-        {%- endfor %}
-    )
-    then update set
-        {%- for name in held %}
-        {%- set column = alluvium.quoted_identifier(name) %}
-        {{ column }} = if({{ alluvium.is_moved(name) }}, source.{{ column }}, target.{{ column }}),
-        {%- endfor %}
-        _cdc_unresolved_columns = {{ alluvium.unresolved_after_moves() }},
-        _cdc_batch = {{ alluvium.newest_pending_batch() }}
+)
 {%- endmacro %}
 
 

@@ -69,18 +69,11 @@ where
 {%- endmacro %}
 
 
-{% macro resolve_moved_versions_sql(feed, moved) -%}
-merge into {{ this }} as target
-using (
-    {{ moved | indent(4) }}
-) as source
-on {{ alluvium.same_key(feed, "target", "source") }} and target._cdc_position = source._cdc_position
-when matched
-    then update set
-        {%- for name in alluvium.columns_of_unavailable_values(feed) %}
-        {%- set column = alluvium.quoted_identifier(name) %}
-        {{ column }} = source.{{ column }},
-        {%- endfor %}
-        _cdc_unresolved_columns = source._cdc_unresolved_columns,
-        _cdc_batch = {{ alluvium.newest_pending_batch() }}
-{%- endmacro %}
+{% macro resolve_moved_versions_sql(feed, moved) %}
+    {%- set values = alluvium.source_values(alluvium.columns_of_unavailable_values(feed) + ["_cdc_unresolved_columns"]) -%}
+    {%- do values.update({"_cdc_batch": alluvium.newest_pending_batch()}) -%}
+    {{ return(alluvium.merge_sql(this, "(\n    " ~ moved | indent(4) ~ "\n)", {
+        "on": alluvium.same_key(feed, "target", "source") ~ " and target._cdc_position = source._cdc_position",
+        "set": values,
+    })) }}
+{% endmacro %}

@@ -102,6 +102,12 @@
 {%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
 {{ alluvium.no_rows_sql() }}
 {%- else -%}
+{{ alluvium.keyed_rows(alluvium.versions_sql(change_log, feed, tracked, batches, resets), feed, feed.key + ["_cdc_position"]) }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{% macro versions_sql(change_log, feed, tracked, batches, resets) -%}
 with
 {%- set is_partial = batches and is_incremental() and batches.after > 0 %}
 {%- if is_partial %}
@@ -110,7 +116,6 @@ with
 {{ alluvium.versions_of_keys(change_log, feed, tracked, batches, resets, "touched" if is_partial else none) }}
 
 {{ alluvium.changed_versions(feed, batches, "touched" if is_partial else none) if batches and is_incremental() else "select *\nfrom versions" }}
-{%- endif -%}
 {%- endmacro %}
 
 

@@ -1,5 +1,5 @@
 {#
-    Makes few large files of a table's many small ones: Delta's OPTIMIZE. Rows, batches and what is behind a table stay as they are: a mart does not count a compaction
+    Makes few large files of a table's many small ones: Delta's OPTIMIZE, Hudi's clustering. Rows, batches and what is behind a table stay as they are: a mart does not count a compaction
     as a change of its inputs (newest_commit), nor the ledger of runs as rows written.
     dbt run-operation compact_tables --args '{models: [stg_shop__orders], dry_run: false}'
     Run it while no build runs. Delta stops one of two that change the same files; nothing is lost then.
@@ -29,7 +29,10 @@
 
 {# By file format, since a project may have tables of two. #}
 {% macro compaction_sql(table) %}
-    {{ return({"delta": "optimize " ~ table.relation}[table.file_format]) }}
+    {{ return({
+        "delta": "optimize " ~ table.relation,
+        "hudi": "call run_clustering(table => '" ~ table.relation ~ "')",
+    }[table.file_format]) }}
 {% endmacro %}
 
 
@@ -39,9 +42,10 @@
 #}
 {% macro tables_to_maintain(caller_name, models) %}
     {%- do alluvium.require_texts(caller_name, "models", models, "a list of names, or none for all") if models is not none -%}
-    {%- set tables = {} -%}
-    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] and node.config.file_format == "delta" -%}
+    {%- set tables, formats = {}, {} -%}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] and node.config.file_format in ["delta", "hudi"] -%}
         {%- do tables.update({node.name: api.Relation.create(schema=node.schema, identifier=node.alias)}) -%}
+        {%- do formats.update({node.name: node.config.file_format}) -%}
     {%- endfor -%}
     {%- for ledger in [alluvium.file_ledger(), alluvium.run_ledger(), alluvium.released_lines()] -%}
         {%- do tables.update({ledger.identifier: ledger}) -%}
@@ -51,14 +55,17 @@
     {%- endfor -%}
     {%- set wanted = [] -%}
     {%- for name, relation in tables.items() | sort if (models is none or name in models) and load_relation(relation) is not none -%}
-        {%- do wanted.append({"relation": relation, "file_format": "delta"}) -%}
+        {%- do wanted.append({"relation": relation, "file_format": formats.get(name, "delta")}) -%}
     {%- endfor -%}
     {{ return(wanted) }}
 {% endmacro %}
 
 
-{# How many files a table has, and of how many bytes. #}
+{# How many files a table has, and of how many bytes; of Hudi's those with rows that count, and no bytes. #}
 {% macro table_figures(table) %}
+    {%- if table.file_format == "hudi" -%}
+        {{ return({"files": alluvium.query_rows("select count(distinct _hoodie_file_name) as files from " ~ table.relation)[0].files, "bytes": ""}) }}
+    {%- endif -%}
     {%- set detail = alluvium.query_rows("describe detail " ~ table.relation)[0] -%}
     {{ return({"files": detail.numFiles, "bytes": detail.sizeInBytes}) }}
 {% endmacro %}

@@ -28,6 +28,9 @@
 {% macro default__purge_rows(feed, keys, request) %}
     {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
     {%- set tables = alluvium.tables_of_feed(feed) -%}
+    {%- for table in tables.states + tables.histories if table.node.config.file_format == "hudi" -%}
+        {% do alluvium.raise_invalid("purge_rows: " ~ table.relation, "file_format", "hudi", "delta: older files of Hudi's keep what is deleted, and nothing here says which") %}
+    {%- endfor -%}
     {%- if hashes -%}
         {%- if load_relation(feed.relation) is none -%}
             {% do alluvium.raise_invalid("purge_rows: source " ~ feed.name, "external table", none, "one, as `dbt run-operation stage_external_sources` makes it: the files are searched, too") %}

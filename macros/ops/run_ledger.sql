@@ -90,6 +90,7 @@
         {%- set until = alluvium.remembered("pending_batch." ~ log.alias, relation) -%}
         {%- do table.update({
             "role": "state",
+            "file_format": node.config.file_format,
             "is_written": alluvium.remembered("written", relation) is not none,
             "has_key": alluvium.feed_of_node("record_run", node).key | length > 0,
         }) -%}
@@ -328,6 +329,9 @@ where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
     merge has read and not written is stale; those that a reset closes have no source row.
 #}
 {% macro commit_figures(table) %}
+    {%- if table.file_format == "hudi" -%}
+        {{ return(alluvium.commit_figures_of_hudi(table)) }}
+    {%- endif -%}
     {%- set figures = {"version": 0, "inserted": 0, "updated": 0, "stale": 0, "is_whole": false} -%}
     {%- for commit in alluvium.query_rows("describe history " ~ table.relation ~ " limit 100") -%}
         {%- set version = commit.version | int -%}
@@ -336,6 +340,29 @@ where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
         {%- set metrics = fromjson(commit.operationMetrics or "{}") -%}
         {%- if (version > table.after_version or before < table.after_version) and not figures.is_whole -%}
             {%- do figures.update(alluvium.added_figures(figures, commit.operation, metrics)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(figures) }}
+{% endmacro %}
+
+
+{#
+    Hudi's commits do not say how many rows a statement has read, so that stale ones are not known. A row that moves to another partition is an insert
+    there and a delete here; a state has no other deletes. Commits of a compaction (`commit` of a Merge on Read table) and of clustering (a
+    `replacecommit` after others) write rows that are there.
+#}
+{% macro commit_figures_of_hudi(table) %}
+    {%- set writes = alluvium.query_rows("call show_commits_metadata(table => '" ~ table.relation ~ "', limit => 100000)") -%}
+    {%- set oldest = writes | map(attribute="commit_time") | min -%}
+    {%- set own = ["commit"] if "deltacommit" not in writes | map(attribute="action") else ["deltacommit"] -%}
+    {%- set figures = {"version": oldest | int, "inserted": 0, "updated": 0, "stale": "null", "is_whole": oldest | int > table.after_version} -%}
+    {%- for write in writes if write.action in own or write.commit_time == oldest -%}
+        {%- do figures.update({"version": [figures.version, write.commit_time | int] | max}) -%}
+        {%- if write.commit_time | int > table.after_version -%}
+            {%- do figures.update({
+                "inserted": figures.inserted + (write.num_inserts | int) - (write.num_deletes | int),
+                "updated": figures.updated + (write.num_update_writes | int) + (write.num_deletes | int),
+            }) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(figures) }}

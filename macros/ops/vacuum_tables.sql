@@ -1,5 +1,5 @@
 {#
-    Deletes files that no version of a table of the last `retention_hours` needs: Delta's VACUUM. Versions that are older can be read no more.
+    Deletes files that no version of a table of the last `retention_hours` needs: Delta's VACUUM, Hudi's cleaning. Versions that are older can be read no more.
     dbt run-operation vacuum_tables --args '{retention_hours: 720, dry_run: false}'
     Delta refuses less than a table's `delta.deletedFileRetentionDuration`, 168 hours by default: a run or a query of that length may still need the files. `allow_short_retention`
     takes that check away, for a time when nothing else runs; values of rows that were deleted are gone then.
@@ -32,8 +32,10 @@
     {%- endfor -%}
     {%- set rows = [] -%}
     {%- for table in tables -%}
-        {%- set found = alluvium.query_rows(alluvium.vacuum_sql(table, retention_hours) ~ (" dry run" if dry_run else "")) -%}
-        {%- do rows.append([table.relation.render()] + ([found | length] if dry_run else [])) -%}
+        {#- Hudi's cleaning has no dry run. -#}
+        {%- set is_asked = not dry_run or table.file_format == "delta" -%}
+        {%- set found = alluvium.query_rows(alluvium.vacuum_sql(table, retention_hours) ~ (" dry run" if dry_run else "")) if is_asked else [] -%}
+        {%- do rows.append([table.relation.render()] + ([found | length if is_asked else "not known"] if dry_run else [])) -%}
     {%- endfor -%}
     {%- for name in settings -%}
         {%- do run_query("reset " ~ name) -%}
@@ -45,5 +47,8 @@
 
 {# By file format, as in compaction_sql. #}
 {% macro vacuum_sql(table, retention_hours) %}
-    {{ return({"delta": "vacuum " ~ table.relation ~ " retain " ~ retention_hours ~ " hours"}[table.file_format]) }}
+    {{ return({
+        "delta": "vacuum " ~ table.relation ~ " retain " ~ retention_hours ~ " hours",
+        "hudi": "call run_clean(table => '" ~ table.relation ~ "', clean_policy => 'KEEP_LATEST_BY_HOURS', hours_retained => " ~ retention_hours ~ ")",
+    }[table.file_format]) }}
 {% endmacro %}

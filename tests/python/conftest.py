@@ -19,7 +19,45 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 pytest_plugins = ["captures.plugin", "properties.plugin"]
 
 # Folders whose tests start no Spark session. All others are run by one worker of pytest-xdist, one after the other.
-WITHOUT_SPARK = ("render", "setup", "inspection", "diagnosis", "scaffolding", "new_project", "query", "serve", "emr")
+WITHOUT_SPARK = (
+    "render",
+    "setup",
+    "inspection",
+    "diagnosis",
+    "scaffolding",
+    "new_project",
+    "query",
+    "serve",
+    "emr",
+    "hudi",
+)
+
+
+# What `--file-format` names.
+FILE_FORMATS = ("delta", "hudi_cow", "hudi_mor")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option that builds states and histories in another format; their rows have to be the same."""
+    parser.addoption("--file-format", choices=FILE_FORMATS, default="delta")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before anything reads the profile: the session of `spark` depends on it."""
+    os.environ["ALLUVIUM_FILE_FORMAT"] = config.getoption("--file-format").partition("_")[0]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Tests of what Hudi itself does need a session that knows it; tests/python/hudi/test_in_hudi.py runs them."""
+    is_of_hudi = collection_path.name == "test_bugs_of_hudi.py"
+    return True if is_of_hudi and config.getoption("--file-format") == "delta" else None
+
+
+@pytest.fixture(scope="session")
+def format_variables(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Variables of dbt's that say how the tables are built."""
+    _, _, table_type = request.config.getoption("--file-format").partition("_")
+    return {"hudi_table_type": table_type} if table_type else {}
 
 
 class OneSparkSession(LoadScopeScheduling):  # type: ignore[misc]  # so its classes are of any type

@@ -1,5 +1,6 @@
 {{ config(
     materialized="incremental",
+    file_format="delta",
     incremental_strategy="merge",
     unique_key=["region", "order_no", "line_no"],
     pre_hook="{{ alluvium.delete_vanished_keys(ref('slv_shop__order_items_state'), ['region', 'order_no', 'line_no']) }}",
@@ -7,15 +8,15 @@
 ) }}
 
 with items as (
-    select * from {{ ref("slv_shop__order_items_state") }}
+    select * from {{ ref("slv_shop__order_items") }}
 ),
 
 orders as (
-    select * from {{ ref("slv_shop__orders_state") }}
+    select * from {{ ref("slv_shop__orders") }}
 ),
 
 products as (
-    select * from {{ ref("slv_shop__products_state") }}
+    select * from {{ ref("slv_shop__products") }}
 ),
 
 changed_items as (
@@ -76,11 +77,7 @@ final as (
     left join orders
         on items.region = orders.region
         and items.order_no = orders.order_no
-        and not orders._is_deleted
-    left join products
-        on items.sku = products.sku
-        and not products._is_deleted
-    where not items._is_deleted
+    left join products on items.sku = products.sku
 )
 
 select * from final

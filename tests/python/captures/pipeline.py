@@ -123,9 +123,10 @@ class Pipeline:
         """
         if not self._contents:
             self._run_rounds(-1)
-            models = [model for case in self.rebuilt for model in self.feed(case).models(case.table)]
+            # A table that reads its snapshots' other logs has them among its models.
+            models = dict.fromkeys(model for case in self.rebuilt for model in self.feed(case).models(case.table))
             self._read_contents(models)
-            self._run(models, "--full-refresh")
+            self._run(tuple(models), "--full-refresh")
             self._read_contents(models)
         self._raise_failed(self.feed(case), case.table)
         return self._contents[model]

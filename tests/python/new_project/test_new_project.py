@@ -221,7 +221,7 @@ def test_parses_without_a_warning_and_has_no_model_of_the_package(tmp_path: Path
     assert {node["package_name"] for node in enabled if node["resource_type"] != "operation"} == {"tables"}
     assert {node["schema"] for node in enabled if node["resource_type"] == "model"} == {"silver"}
     operations = [node["package_name"] for node in enabled if node["resource_type"] == "operation"]
-    assert operations == ["alluvium"] * 4
+    assert operations == ["alluvium"] * 6
 
 
 @pytest.mark.slow

@@ -54,12 +54,13 @@ def project(
     tmp_path_factory: pytest.TempPathFactory,
     spark: SparkSession,
     profile: dict[str, Any],
+    format_variables: dict[str, str],
 ) -> Project:
     """The project, every round of it built."""
     # Other folders' modules may have a `prepare` of another meaning.
     modules = collected_modules(request.session, __package__)
     feeds = [feed for module in modules for feed in feeds_of(request.session, module)]
-    built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile)
+    built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile, format_variables)
     for module in modules:
         if hasattr(module, "prepare"):
             module.prepare(built, slow=has_slow_tests(request.session, module))

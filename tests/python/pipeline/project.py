@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,16 @@ BRONZE, SILVER, GOLD = "pipe_bronze", "pipe_silver", "pipe_gold"
 TEMPLATE_SOURCE, TEMPLATE_ENTITY = "shop", "orders"
 # The captures run the same macros through the code that Spark generates.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# What a table of Hudi's has besides. Its versions are times, to the millisecond.
+HUDI_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+    "_cdc_record_key",
+)
+FIRST_INSTANT = 20_000_101_000_000_000
 OLD = 946_684_800  # 2000-01-01, an mtime before any other file's
 
 Row = dict[str, Any]
@@ -150,7 +161,14 @@ class Outcome:
 class Project:
     """A dbt project over some feeds, built round by round; a round lands files and is one `dbt build`."""
 
-    def __init__(self, folder: Path, spark: SparkSession, feeds: Sequence[Feed], profile: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        spark: SparkSession,
+        feeds: Sequence[Feed],
+        profile: Mapping[str, Any],
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         """Writes the project and builds nothing.
 
         Args:
@@ -158,8 +176,10 @@ class Project:
             spark: the shared session.
             feeds: the scenarios.
             profile: the repository's profiles.yml, environment resolved.
+            variables: dbt's, on each command line.
         """
         self.spark = spark
+        self.variables = json.dumps(dict(variables or {}))
         self.feeds = {feed.name: feed for feed in feeds}
         assert len(self.feeds) == len(feeds), "two feeds have one name"
         self.folder = folder / "project"
@@ -171,6 +191,7 @@ class Project:
         self.ledgers: list[list[Row]] = []
         self.outcomes: list[Outcome] = []
         self._read: dict[tuple[str, int | None], list[Row]] = {}
+        self._kept: dict[tuple[str, int], list[Row]] = {}
         self.folder.mkdir(parents=True)
         # Copies, so that all rounds are built by the same macros while somebody edits them.
         shutil.copytree(REPOSITORY / "macros", self.folder / "macros")
@@ -246,6 +267,7 @@ class Project:
         assert not outcome.error, outcome.error
         self.outcomes.append(outcome)
         self.versions.append({name: version for name in models if (version := self.version(name)) is not None})
+        self._keep_instants(self.versions[-1])
         self.ledgers.append(self.rows(f"{SILVER}.cdc_file_ledger"))
 
     def dbt(self, command: str, *arguments: str) -> Outcome:
@@ -259,6 +281,7 @@ class Project:
                     command,
                     *("--project-dir", str(self.folder)),
                     *("--profiles-dir", str(self.folder)),
+                    *("--vars", self.variables),
                     *arguments,
                 ]
             )
@@ -282,11 +305,13 @@ class Project:
                 self.spark.conf.unset(name)
 
     def version(self, model: str) -> int | None:
-        """Newest version of a Delta table, None for a view or no table. Reads names only, so it costs nothing."""
+        """Newest version or instant of a table, None for a view or no table. Reads names only, so it costs nothing."""
         warehouse = Path(str(self.spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
-        schema = GOLD if model.startswith(("dim_", "fct_", "agg_")) else SILVER
-        log = warehouse / f"{schema}.db" / model.lower() / "_delta_log"
-        return max((int(path.stem) for path in log.glob("*.json") if path.stem.isdigit()), default=None)
+        table = warehouse / f"{_schema(model)}.db" / model.lower()
+        names = [path.stem for path in (table / "_delta_log").glob("*.json")]
+        # An instant of Hudi's that is complete: when it began, when it ended.
+        names += [path.stem.partition("_")[0] for path in (table / ".hoodie" / "timeline").glob("*_*.*commit")]
+        return max((int(name) for name in names if name.isdigit()), default=None)
 
     def log(self, feed: str, after_round: int | None = None) -> list[Row]:
         """Rows of a change log, in file and line order; as they are, or as they were after a round."""
@@ -331,12 +356,23 @@ class Project:
 
     def rows(self, relation: str, version: int | None = None) -> list[Row]:
         """All rows of a relation; dates and times as text in UTC, bytes as bytes, the rest as Spark gives it."""
+        if version is not None and (relation, version) in self._kept:
+            return self._kept[relation, version]
         if (relation, version) not in self._read:
             # A build may have left another time zone in the session, and text of timestamps is in the session's.
             self.spark.conf.set("spark.sql.session.timeZone", "UTC")
-            frame = self.spark.sql(
-                f"select * from {relation}" + ("" if version is None else f" version as of {version}")
-            )
+            if version is not None and version < FIRST_INSTANT:
+                # Through a view, since Hudi's parser would take the query (1.2.0).
+                view = "as_of_" + relation.replace(".", "_")
+                self.spark.sql(
+                    f"create or replace temporary view {view} as select * from {relation} version as of {version}"
+                )
+                relation_then = view
+            else:
+                assert version is None, f"{relation} was not read when it was at {version}"
+                relation_then = relation
+            frame = self.spark.table(relation_then)
+            frame = frame.drop(*(name for name in frame.columns if name in HUDI_COLUMNS))
             shown = frame.selectExpr(*(f"{_shown(name, type_)} as `{name}`" for name, type_ in frame.dtypes))
             self._read[relation, version] = [
                 {
@@ -346,6 +382,17 @@ class Project:
                 for row in shown.collect()
             ]
         return self._read[relation, version]
+
+    def _keep_instants(self, versions: Mapping[str, int]) -> None:
+        """Reads what Hudi's tables hold now: one that is built anew forgets its commits."""
+        for model, version in versions.items():
+            if version > FIRST_INSTANT:
+                relation = f"{_schema(model)}.{model}"
+                self._kept[relation, version] = self.rows(relation)
+
+
+def _schema(model: str) -> str:
+    return GOLD if model.startswith(("dim_", "fct_", "agg_")) else SILVER
 
 
 def _is_node(result: Any) -> bool:

@@ -60,7 +60,12 @@ FEEDS = [
 ERRORS = {
     "stg_pipe__numbers_in_an_array": ["pipe.numbers_in_an_array", "column amounts", '"array<decimal(6,2)>"', "base64"],
     "stg_pipe__numbers_as_text": ["pipe.numbers_as_text", "column amount", '"string"', "decimal(precision, scale)"],
-    "stg_pipe__wrong_option": ["decode_debezium", "pipe.wrong_option", '"conector"', "connector, shape, layout"],
+    "stg_pipe__wrong_option": [
+        "decode_debezium",
+        "pipe.wrong_option",
+        '"conector"',
+        "connector, shape, reads_envelopes, layout",
+    ],
     "stg_pipe__wrong_value": [
         "decode_debezium",
         "meta.cdc.time_precision_mode",

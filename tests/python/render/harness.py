@@ -35,6 +35,8 @@ DBTS_OWN = {
     "get_insert_overwrite_sql": "dbt_spark",
     "get_merge_sql": "dbt",
     "should_full_refresh": "dbt",
+    "spark__create_table_as": "dbt_spark",
+    "spark__drop_relation": "dbt_spark",
     "spark__get_merge_sql": "dbt_spark",
 }
 
@@ -95,6 +97,14 @@ class _Row:
         return dict(self.values)
 
 
+class _Config(dict[str, Any]):
+    """A model's configuration, which a macro may also call while dbt parses."""
+
+    def __call__(self, **settings: Any) -> str:
+        self.update(settings)
+        return ""
+
+
 class _Package:
     """A package's namespace in Jinja: ``alluvium.decode_value``."""
 
@@ -123,6 +133,7 @@ class Renderer:
         tblproperties: those of the model's config.
         on_schema_change: the model's ``on_schema_change``.
         file_format: the model's ``file_format``.
+        is_table_of_hudi: what dbt knows of the model's table.
         unique_key: the model's ``unique_key``.
         partition_by: the model's ``partition_by``.
         full_refresh: the model's ``full_refresh``.
@@ -155,6 +166,7 @@ class Renderer:
     tblproperties: dict[str, str] = field(default_factory=dict)
     on_schema_change: str = "append_new_columns"
     file_format: str = "delta"
+    is_table_of_hudi: bool | None = None
     unique_key: str | None = None
     partition_by: Sequence[str] = ()
     full_refresh: bool | None = None
@@ -210,20 +222,22 @@ class Renderer:
             **generate_base_context({}),
             "adapter": SimpleNamespace(dispatch=self._dispatch, get_columns_in_relation=self._columns_in_relation),
             "api": SimpleNamespace(Relation=SparkRelation),
-            "config": {
-                "meta": self.meta,
-                "incremental_strategy": self.strategy,
-                "materialized": self.materialized,
-                "tblproperties": self.tblproperties,
-                "on_schema_change": self.on_schema_change,
-                "file_format": self.file_format,
-                "unique_key": self.unique_key,
-                "full_refresh": self.full_refresh,
-                "partition_by": self.partition_by,
-            },
+            "config": _Config(
+                meta=self.meta,
+                incremental_strategy=self.strategy,
+                materialized=self.materialized,
+                tblproperties=self.tblproperties,
+                on_schema_change=self.on_schema_change,
+                file_format=self.file_format,
+                unique_key=self.unique_key,
+                full_refresh=self.full_refresh,
+                partition_by=self.partition_by,
+            ),
             "context": {name: self._seen(name) for name in DBTS_OWN},
             "dbt": SimpleNamespace(
                 spark__get_merge_sql=lambda *_: "dbt-spark's own merge",
+                spark__create_table_as=lambda *_: "dbt-spark's own table",
+                spark__drop_relation=lambda *_: "dbt-spark's own drop",
                 get_insert_into_sql=lambda *_: "dbt-spark's own insert",
                 get_insert_overwrite_sql=lambda *_: "dbt-spark's own overwrite",
                 should_full_refresh=lambda: self.flag_full_refresh if self.full_refresh is None else self.full_refresh,
@@ -233,7 +247,9 @@ class Renderer:
             "flags": SimpleNamespace(WHICH=self.which, EMPTY=self.empty),
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
-            "load_relation": lambda of: None if of.identifier in self.absent else of,
+            "load_relation": lambda of: (
+                None if of.identifier in self.absent else of.replace(is_hudi=self.is_table_of_hudi)
+            ),
             "location_clause": lambda: "",
             "log": self._log,
             "model": {
@@ -275,7 +291,7 @@ class Renderer:
 
     def _columns_in_relation(self, of: SparkRelation) -> list[SimpleNamespace]:
         types = {name: self.types.get((of.identifier or "", name), "string") for name in self.columns}
-        return [SimpleNamespace(name=name, dtype=dtype) for name, dtype in types.items()]
+        return [SimpleNamespace(name=name, dtype=dtype, data_type=dtype) for name, dtype in types.items()]
 
     def _log(self, message: str, info: bool = False) -> str:
         self.messages.append(message)

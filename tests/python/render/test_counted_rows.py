@@ -269,10 +269,12 @@ def test_counted_values() -> None:
 
 def test_values_of_unnamed_row() -> None:
     renderer = state()
-    assert renderer.render("values_of_unnamed_row", PLAIN, "soft")[2:] == ["_is_deleted = true", "_cdc_batch = 0"]
-    assert "`note` = null" in renderer.render("values_of_unnamed_row", PLAIN, "hard")
+    values = renderer.render("values_of_unnamed_row", PLAIN, "soft")
+    assert (values["_is_deleted"], values["_cdc_batch"], "note" in values) == ("true", 0, False)
+    assert renderer.render("values_of_unnamed_row", PLAIN, "hard")["note"] == "null"
+    assert_expression_parses(renderer.sql("is_counted_otherwise"))
     assert (
-        "when not matched by source and target._cdc_row_count <> 0 then update set _cdc_row_count = if("
+        "when not matched by source and target._cdc_row_count <> 0 then update set `_cdc_row_count` = if("
         in renderer.sql("counted_merge_sql", STATE, LOG, PLAIN, COLUMNS, "hard", None)
     )
     assert "not matched by source" not in renderer.sql("counted_merge_sql", STATE, LOG, PLAIN, COLUMNS, "hard", "30")
@@ -285,13 +287,13 @@ def test_unless_applied_elsewhere(macros: Renderer) -> None:
 
 
 def test_new_counted_values(macros: Renderer) -> None:
-    assert macros.render("new_counted_values", PLAIN, ["note", "_cdc_batch"], "soft") == [
-        "source.`note`",
-        "source.`_cdc_batch`",
-    ]
-    assert macros.render("new_counted_values", PLAIN, ["note"], "hard") == [
-        "if(source._is_deleted, null, source.`note`)"
-    ]
+    assert macros.render("new_counted_values", PLAIN, ["note", "_cdc_batch"], "soft") == {
+        "note": "source.`note`",
+        "_cdc_batch": "source.`_cdc_batch`",
+    }
+    assert macros.render("new_counted_values", PLAIN, ["note"], "hard") == {
+        "note": "if(source._is_deleted, null, source.`note`)"
+    }
 
 
 def test_merge_of_a_table_without_a_key() -> None:

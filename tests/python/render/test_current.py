@@ -464,31 +464,29 @@ def test_key_equality(macros: Renderer) -> None:
 
 
 def merged(macros: Renderer, name: str, delete_policy: str = "soft", **options: Any) -> str:
-    sql = macros.sql("merged_column", name, {**ODD, **options}, "_cdc_position", delete_policy, [])
+    sql = macros.sql("merged_value", name, {**ODD, **options}, "_cdc_position", delete_policy, [])
     assert_expression_parses(sql)
     return sql
 
 
-def test_merged_column(macros: Renderer) -> None:
+def test_merged_value(macros: Renderer) -> None:
     image = "source._cdc_image_position > coalesce(target._cdc_image_position, '')"
     assert merged(macros, "_cdc_op") == (
-        "`_cdc_op` = if(source._cdc_position > target._cdc_position, source.`_cdc_op`, target.`_cdc_op`)"
+        "if(source._cdc_position > target._cdc_position, source.`_cdc_op`, target.`_cdc_op`)"
     )
-    assert merged(macros, "it's", connector="mysql") == f"`it's` = if({image}, source.`it's`, target.`it's`)"
+    assert merged(macros, "it's", connector="mysql") == f"if({image}, source.`it's`, target.`it's`)"
     assert "_cdc_image_position" not in merged(macros, "it's", "hard", connector="mysql")
-    assert merged(macros, "it's").startswith("`it's` = case greatest(")
-    assert merged(macros, "it's", "hard").startswith("`it's` = if(if(source._cdc_position > target._cdc_position, ")
+    assert merged(macros, "it's").startswith("case greatest(")
+    assert merged(macros, "it's", "hard").startswith("if(if(source._cdc_position > target._cdc_position, ")
     contested = merged(macros, "_cdc_op", replica_identity="full")
-    assert (
-        contested == "`_cdc_op` = if(source._cdc_position >= target._cdc_position, source.`_cdc_op`, target.`_cdc_op`)"
-    )
+    assert contested == "if(source._cdc_position >= target._cdc_position, source.`_cdc_op`, target.`_cdc_op`)"
     # A delete of the newest row brings no image; a soft one keeps the values that are there.
     assert "and source._cdc_image_position is not null, source.`it's`" in merged(
         macros, "it's", replica_identity="full"
     )
     assert "_cdc_image_position" not in merged(macros, "it's", "hard", replica_identity="full")
-    assert merged(macros, "_cdc_batch", replica_identity="full") == "`_cdc_batch` = 0", "the batch of this run"
-    assert merged(macros, "_cdc_batch") == "`_cdc_batch` = source.`_cdc_batch`"
+    assert merged(macros, "_cdc_batch", replica_identity="full") == "0", "the batch of this run"
+    assert merged(macros, "_cdc_batch") == "source.`_cdc_batch`"
 
 
 def after_reset(macros: Renderer, name: str, delete_policy: str = "soft") -> str:

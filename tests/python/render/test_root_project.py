@@ -79,4 +79,4 @@ def test_require_distinct_names() -> None:
 
 def test_models_that_keep_rows_have_delta() -> None:
     said = Renderer(file_format="parquet").refusal("require_incremental", "m", "merge")
-    assert said == 'm: model stg_shop__orders: file_format is "parquet"; allowed: delta.'
+    assert said == 'm: model stg_shop__orders: file_format is "parquet"; allowed: delta, hudi.'

@@ -1,0 +1,254 @@
+{#
+    Tables of Hudi's: states, histories and marts whose `file_format` is `hudi`. Their rows are those of Delta's; how they are keyed, created and replaced is here.
+#}
+{% macro is_hudi() %}
+    {{ return(config.get("file_format") == "hudi") }}
+{% endmacro %}
+
+
+{#
+    Rows with the one column that is Hudi's record key. Not the columns of the key: Hudi makes a text of them that is the same for other
+    values (`a:1,b:2`; every BINARY of one length; NULL and `__null__`), and two rows would be one.
+#}
+{% macro keyed_rows(sql, feed, key) -%}
+{%- if not alluvium.is_hudi() -%}
+    {{ return(sql) }}
+{%- endif -%}
+{%- do alluvium.require_columns_of_hudi("model " ~ model.name, feed.columns, feed.key) -%}
+{%- do alluvium.require_hudi("model " ~ model.name) -%}
+{%- set parts = [] -%}
+{%- for name in key -%}
+    {%- do parts.append(alluvium.text_of_key(alluvium.quoted_identifier(name), (feed.columns | selectattr("name", "equalto", name) | list + [{"data_type": "string"}])[0].data_type)) -%}
+{%- endfor -%}
+select
+    *,
+    to_json(array({{ parts | join(", ") }})) as _cdc_record_key
+from (
+    {{ sql | indent(4) }}
+) as keyed
+{%- endmacro %}
+
+
+{# -0.0 and 0.0 are one key to Spark, and the text of a time is another one in each time zone. #}
+{% macro text_of_key(column, data_type) %}
+    {%- if data_type == "binary" -%}
+        {{ return("hex(" ~ column ~ ")") }}
+    {%- elif data_type in ["float", "double"] -%}
+        {{ return("cast(" ~ column ~ " + 0 as string)") }}
+    {%- elif data_type == "timestamp" -%}
+        {{ return("cast(unix_micros(" ~ column ~ ") as string)") }}
+    {%- endif -%}
+    {{ return(column if data_type == "string" else "cast(" ~ column ~ " as string)") }}
+{% endmacro %}
+
+
+{% macro removed_op() %}
+    {{ return("removed") }}
+{% endmacro %}
+
+
+{#
+    What Hudi is told about a table; a model's `tblproperties` come after it. `key` says whether rows are merged. The indexes are global, without which
+    a row whose partition changes would stay in the old one, too (1.2.0). Spark's catalog has the table; Hudi's own tool would register it once more for
+    Hive, of Merge on Read under two other names, and stops where two threads write (a NullPointerException in DataNucleus; 1.2.0).
+#}
+{% macro hudi_properties(is_merged) %}
+    {%- set table_type = alluvium.require_one_of("model " ~ model.name, "var hudi_table_type", var("hudi_table_type", "cow"), ["cow", "mor"]) -%}
+    {%- set properties = {
+        "type": table_type,
+        "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
+        "hoodie.datasource.write.hive_style_partitioning": "true",
+        "hoodie.datasource.write.partitionpath.urlencode": "true",
+        "hoodie.datasource.hive_sync.enable": "false",
+    } -%}
+    {%- do properties.update({
+        "primaryKey": "_cdc_record_key",
+        "hoodie.spark.sql.insert.into.operation": "upsert",
+        "hoodie.index.type": "GLOBAL_SIMPLE",
+        "hoodie.simple.index.update.partition.path": "true",
+        "hoodie.payload.delete.field": "_cdc_op",
+        "hoodie.payload.delete.marker": alluvium.removed_op(),
+    }) if is_merged -%}
+    {%- for name, value in (config.get("tblproperties") or {}).items() if not name.startswith("delta.") -%}
+        {%- do properties.update({name: value}) -%}
+    {%- endfor -%}
+    {#- Not by default for Spark's writers (1.2.0): log files would add up with every run. -#}
+    {%- do properties.update({"hoodie.compact.inline": "true"}) if properties.type == "mor" and "hoodie.compact.inline" not in properties -%}
+    {{ return(properties) }}
+{% endmacro %}
+
+
+{# Hudi keeps a table's schema in Avro, and creates no table with a time of no zone in a Hive metastore (1.2.0). #}
+{% macro require_columns_of_hudi(subject, columns, key=[]) %}
+    {%- for column in columns -%}
+        {%- if not modules.re.fullmatch("[^\\W\\d]\\w*", column.name) -%}
+            {% do alluvium.raise_invalid(
+                subject, "name of a column", column.name, "a name of letters, digits and underscores that does not begin with a digit, where file_format is hudi",
+            ) %}
+        {%- elif "timestamp_ntz" in column.data_type and (column.data_type != "timestamp_ntz" or column.name in key) -%}
+            {% do alluvium.raise_invalid(
+                subject, "type of column " ~ column.name, column.data_type,
+                "timestamp or string in place of timestamp_ntz in a key or inside of another type, where file_format is hudi",
+            ) %}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    The type that a table has for one of its model: Hudi keeps the two small integers as INT, and a time without a zone is the time in UTC that has
+    the same digits.
+#}
+{% macro stored_type(data_type) %}
+    {%- if not alluvium.is_hudi() -%}
+        {{ return(data_type) }}
+    {%- endif -%}
+    {{ return("timestamp" if data_type == "timestamp_ntz" else modules.re.sub("\\b(tinyint|smallint)\\b", "int", data_type)) }}
+{% endmacro %}
+
+
+{# A time not with a cast, which asks for the session's time zone. #}
+{% macro stored_value(value, data_type) %}
+    {%- set stored_type = alluvium.stored_type(data_type) -%}
+    {%- if stored_type == data_type -%}
+        {{ return(value) }}
+    {%- elif data_type == "timestamp_ntz" -%}
+        {{ return("timestamp_micros(" ~ alluvium.whole_number({"data_type": data_type}, value) ~ ")") }}
+    {%- endif -%}
+    {{ return("cast(" ~ value ~ " as " ~ stored_type ~ ")") }}
+{% endmacro %}
+
+
+{# The column of a state as its feed declares it. #}
+{% macro declared_value(column, table) %}
+    {%- set name = alluvium.quoted_identifier(column.name) -%}
+    {%- if not modules.re.search("\\b(tinyint|smallint|timestamp_ntz)\\b", column.data_type) or alluvium.format_of_table(table) != "hudi" -%}
+        {{ return(name) }}
+    {%- elif column.data_type == "timestamp_ntz" -%}
+        {{ return("timestamp_ntz '1970-01-01 00:00:00' + interval '0.000001' second * unix_micros(" ~ name ~ ") as " ~ name) }}
+    {%- endif -%}
+    {{ return("cast(" ~ name ~ " as " ~ column.data_type ~ ") as " ~ name) }}
+{% endmacro %}
+
+
+{% macro format_of_table(table) %}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.schema == table.schema and node.alias == table.identifier -%}
+        {{ return(node.config.file_format) }}
+    {%- endfor -%}
+    {{ return("delta") }}
+{% endmacro %}
+
+
+{#
+    dbt-spark asks for the SQL that makes a table. It drops what is there before (1.11); of Hudi's tables the old one stays until the new one is complete, and a
+    table that is there is complete whatever was killed.
+#}
+{% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
+    {%- if temporary or not alluvium.is_own_hudi_table() -%}
+        {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
+    {%- endif -%}
+    {%- do alluvium.require_claimed_session("create_table_as") -%}
+    {{ return(alluvium.replace_hudi_table(relation, compiled_code, {})) }}
+{% endmacro %}
+
+
+{# Not a model of another kind in a project that has this one as a package. #}
+{% macro is_own_hudi_table() %}
+    {{ return(
+        alluvium.is_hudi() and config.get("materialized") == "incremental"
+        and modules.re.search("record_applied_batches|record_inputs", post_hooks | map(attribute="sql") | join(" ")) is not none
+    ) }}
+{% endmacro %}
+
+
+{# The rows are written into a table beside it, which then takes the name. The statement that is left over takes away the old table. #}
+{% macro replace_hudi_table(relation, compiled_code, properties) %}
+    {%- set rebuilt, replaced = alluvium.beside_table(relation, "rebuilt"), alluvium.beside_table(relation, "replaced") -%}
+    {%- set rows = api.Relation.create(identifier=relation.identifier ~ "__rows") -%}
+    {%- do run_query("drop table if exists " ~ rebuilt) -%}
+    {%- do run_query("create or replace temporary view " ~ rows ~ " as\n" ~ compiled_code) -%}
+    {%- set columns = adapter.get_columns_in_relation(rows) -%}
+    {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
+    {%- do run_query(alluvium.create_hudi_table_sql(rebuilt, columns, properties)) -%}
+    {%- do run_query(alluvium.insert_stored_values_sql(rows, rebuilt, columns)) -%}
+    {#- dbt takes a table that it has asked to be dropped for one that is not there. -#}
+    {%- if alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier ~ "'") -%}
+        {%- do run_query("drop table if exists " ~ replaced) -%}
+        {%- do run_query("alter table " ~ relation ~ " rename to " ~ replaced) -%}
+    {%- endif -%}
+    {%- do run_query("alter table " ~ rebuilt ~ " rename to " ~ relation) -%}
+    {{ return("drop table if exists " ~ replaced) }}
+{% endmacro %}
+
+
+{#
+    A session without its extension knows no table of Hudi's; a root project that does not pass on who creates and drops tables would have them made by
+    dbt-spark, without a key.
+#}
+{% macro require_hudi(caller_name) %}
+    {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", "spark__create_table_as", adapter.dispatch("create_table_as", "dbt").macro) -%}
+    {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", "spark__drop_relation", adapter.dispatch("drop_relation", "dbt").macro) -%}
+    {%- if alluvium.is_run() and "HoodieSparkSessionExtension" not in (alluvium.session_setting("spark.sql.extensions") or "") -%}
+        {% do alluvium.raise_invalid(
+            caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt (docs/guide/hudi.md)",
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The rows of a model in the types of its table. #}
+{% macro insert_stored_values_sql(source, target, columns) -%}
+    insert overwrite {{ target }} ({{ alluvium.column_list(columns | map(attribute="name")) | join(", ") }})
+    select
+        {%- for column in columns %}
+        {%- set name = alluvium.quoted_identifier(column.name) %}
+        {%- set value = alluvium.stored_value(name, column.dtype) %}
+        {{ value }}{{ " as " ~ name if value != name }}{{ "," if not loop.last }}
+        {%- endfor %}
+    from {{ source }}
+{%- endmacro %}
+
+
+{% macro create_hudi_table_sql(relation, columns, properties) -%}
+{%- set all_properties = alluvium.hudi_properties("_cdc_record_key" in columns | map(attribute="name")) -%}
+{%- do all_properties.update(properties) -%}
+create table {{ relation }} (
+    {%- for column in columns %}
+    {{ alluvium.quoted_identifier(column.name) }} {{ alluvium.stored_type(column.dtype) }}{{ "," if not loop.last }}
+    {%- endfor %}
+)
+using hudi
+{{ partition_cols(label="partitioned by") }}
+tblproperties (
+    {%- for name, value in all_properties.items() %}
+    {{ alluvium.string_literal(name) }} = {{ alluvium.string_literal(value) }}{{ "," if not loop.last }}
+    {%- endfor %}
+)
+{%- endmacro %}
+
+
+{# dbt-spark drops a table that is to be built anew, unless it is Delta's. #}
+{% macro spark__drop_relation(relation) -%}
+    {%- if alluvium.remembered("is_replaced", relation) == "true" -%}
+        {{ return("") }}
+    {%- endif -%}
+    {{ return(dbt.spark__drop_relation(relation)) }}
+{%- endmacro %}
+
+
+{# A statement in the one format does not fit a table of the other. #}
+{% macro require_format_of_table(caller_name) %}
+    {%- set table = load_relation(this) -%}
+    {%- if table and table.is_hudi is not none and table.is_hudi != alluvium.is_hudi() -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"),
+            ("hudi" if table.is_hudi else "delta") ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(this),
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Of a change log, whatever the folder says: its newest batch is asked for before every run, which Delta answers without reading rows. #}
+{% macro keep_in_delta() %}
+    {%- do config(file_format="delta") -%}
+{% endmacro %}

@@ -1,0 +1,109 @@
+"""What Hudi 1.2.0 does wrong, and this project goes round: a test that fails here says that a way round can go.
+
+Collected with ``--file-format hudi_cow`` or ``hudi_mor`` alone, since a session without Hudi cannot run any of it
+(test_in_hudi.py runs them).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+SCHEMA = "bugs_of_hudi"
+TABLE = f"{SCHEMA}.rows"
+
+
+@pytest.fixture
+def hudi(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, with an empty schema."""
+    spark.sql(f"drop schema if exists {SCHEMA} cascade")
+    spark.sql(f"create schema {SCHEMA}")
+    yield spark
+    spark.sql(f"drop schema {SCHEMA} cascade")
+
+
+def create(spark: SparkSession, table_type: str, rows: str, **properties: str) -> None:
+    """A table of Hudi's with the rows of a query and the key `id`."""
+    all_properties = {
+        "type": table_type,
+        "primaryKey": "id",
+        "hoodie.datasource.hive_sync.enable": "false",
+        **properties,
+    }
+    texts = ", ".join(f"'{name}' = '{value}'" for name, value in all_properties.items())
+    partitioned = "partitioned by (part)" if " part" in rows else ""
+    spark.sql(f"create table {TABLE} using hudi {partitioned} tblproperties ({texts}) as {rows}")
+
+
+def notes(spark: SparkSession) -> list[tuple[str, str]]:
+    return [(row.id, row.note) for row in spark.sql(f"select id, note from {TABLE} order by id, note").collect()]
+
+
+@pytest.mark.parametrize(("table_type", "is_lost"), [("cow", False), ("mor", True)])
+def test_update_under_a_condition_on_the_target_is_lost(hudi: SparkSession, table_type: str, is_lost: bool) -> None:
+    """upsert_sql joins instead."""
+    create(hudi, table_type, "select '1' as id, 'old' as note, 1 as position")
+    hudi.sql(f"""
+        merge into {TABLE} as target
+        using (select '1' as id, 'new' as note, 2 as position) as source on target.id = source.id
+        when matched and source.position > target.position
+            then update set id = source.id, note = source.note, position = source.position
+    """)
+    assert notes(hudi) == [("1", "old" if is_lost else "new")]
+
+
+def test_delete_before_an_update_is_not_taken(hudi: SparkSession) -> None:
+    """upsert_sql writes rows that go with an operation of their own."""
+    create(hudi, "cow", "select '1' as id, 'old' as note, 'u' as op")
+    hudi.sql(f"""
+        merge into {TABLE} as target
+        using (select '1' as id, 'new' as note, 'd' as op) as source on target.id = source.id
+        when matched and source.op = 'd' then delete
+        when matched then update set note = source.note
+    """)
+    assert notes(hudi) == [("1", "new")]
+
+
+@pytest.mark.parametrize(("index", "rows"), [("SIMPLE", 2), ("GLOBAL_SIMPLE", 1)])
+def test_row_of_another_partition_stays_unless_the_index_is_global(hudi: SparkSession, index: str, rows: int) -> None:
+    """hudi_properties has a global index."""
+    options = {"hoodie.index.type": index, "hoodie.simple.index.update.partition.path": "true"}
+    options["hoodie.spark.sql.insert.into.operation"] = "upsert"
+    create(hudi, "cow", "select '1' as id, 'old' as note, 'a' as part", **options)
+    hudi.sql(f"insert into {TABLE} (id, note, part) select '1', 'new', 'b'")
+    assert len(notes(hudi)) == rows
+
+
+def test_keys_of_several_columns_collide(hudi: SparkSession) -> None:
+    """keyed_rows makes a key that is another text for other values."""
+    properties = {"primaryKey": "id,other", "hoodie.spark.sql.insert.into.operation": "upsert"}
+    create(hudi, "cow", "select '1,other:2' as id, '3' as other, 'a' as note", **properties)
+    hudi.sql(f"insert into {TABLE} (id, other, note) select '1', '2,other:3', 'b'")
+    assert len(notes(hudi)) == 1
+
+
+def test_small_integers_are_kept_as_integers(hudi: SparkSession) -> None:
+    """stored_type says so."""
+    hudi.sql(f"create table {TABLE} (id string, small smallint) using hudi tblproperties ('primaryKey' = 'id')")
+    hudi.sql(f"insert into {TABLE} select '1', cast(2 as smallint)")
+    assert dict(hudi.table(TABLE).dtypes)["small"] == "int"
+
+
+def test_local_time_is_refused_by_a_hive_metastore(hudi: SparkSession) -> None:
+    """stored_value makes a time in UTC of it."""
+    with pytest.raises(Exception, match="catalog table"):
+        hudi.sql(f"create table {TABLE} (id string, at timestamp_ntz) using hudi tblproperties ('primaryKey' = 'id')")
+
+
+def test_parser_of_hudi_takes_time_travel_from_delta(hudi: SparkSession) -> None:
+    """A session has Hudi's extension only where ALLUVIUM_FILE_FORMAT asks for it (profiles.yml)."""
+    hudi.sql(f"create table {TABLE} using delta as select 1 as id")
+    with pytest.raises(Exception, match="TimeTravelRelation"):
+        hudi.sql(f"select * from {TABLE} version as of 0").collect()
+    assert hudi.read.option("versionAsOf", 0).table(TABLE).count() == 1

@@ -1,0 +1,68 @@
+"""The suites of the pipeline, whose states, histories and marts are Hudi's: the same tests find the same rows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+PIPELINE = "tests/python/pipeline"
+BUGS = "tests/python/hudi/test_bugs_of_hudi.py"
+# The suites of states, histories, tables without a key, resets, schema changes, types, partitions and marts.
+SUITES = [
+    f"{PIPELINE}/test_{name}.py"
+    for name in (
+        "current_state",
+        "history",
+        "row_histories",
+        "swapped_histories",
+        "contested_keys",
+        "table_resets",
+        "unavailable_values",
+        "tables_without_key",
+        "full_dumps",
+        "schema_changes",
+        "types",
+        "partitions",
+        "moma",
+        "gold",
+    )
+]
+
+
+def run(file_format: str, *arguments: str) -> str:
+    """pytest in a process of its own, whose session knows Hudi; its closing line."""
+    environment = os.environ | {"PYTHONPATH": f"{REPOSITORY / 'tests' / 'python'}{os.pathsep}{REPOSITORY}"}
+    environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--file-format",
+        file_format,
+    ]
+    ended = subprocess.run(
+        [*command, *arguments], cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False
+    )
+    closing = ended.stdout.rstrip().rpartition("\n")[2]
+    assert ended.returncode == 0, ended.stdout[-6000:] + ended.stderr[-2000:]
+    return closing
+
+
+def test_resets_and_bugs_of_hudi() -> None:
+    assert " passed" in run("hudi_mor", BUGS, f"{PIPELINE}/test_table_resets.py", "-m", "not slow")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file_format", ["hudi_cow", "hudi_mor"])
+def test_suites_of_the_pipeline(file_format: str) -> None:
+    assert " passed" in run(file_format, BUGS, *SUITES)

@@ -1,0 +1,261 @@
+"""Tables of Hudi's: their rows are those of Delta's, by statements without a condition of Hudi's own."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from .feeds import column, feed
+from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+
+STATE, HISTORY = relation("slv_shop__orders_state"), relation("slv_shop__orders_history")
+TMP = relation("tmp")
+EXTENSIONS = {"set spark.sql.extensions": [{"value": "delta,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"}]}
+MERGE: dict[str, Any] = {
+    "on": "target.id = source.id",
+    "update_when": "source.position > target.position",
+    "set": {"note": "source.note"},
+    "insert": {"id": "source.id", "note": "source.note", "_cdc_op": "source.op"},
+    "unmatched_when": "target.position < '20'",
+    "set_unmatched": {"note": "null"},
+}
+
+
+def hudi(**settings: Any) -> Renderer:
+    """A renderer of a model whose table is Hudi's."""
+    return Renderer(file_format="hudi", this=STATE, answers=dict(EXTENSIONS), **settings)
+
+
+def typed(*columns: tuple[str, str]) -> list[SimpleNamespace]:
+    """Columns as a relation has them."""
+    return [SimpleNamespace(name=name, dtype=dtype, data_type=dtype) for name, dtype in columns]
+
+
+def test_merge_sql_on_delta(macros: Renderer) -> None:
+    sql = macros.render("merge_sql", STATE, TMP, MERGE)
+    assert sql == macros.render("default__merge_sql", STATE, TMP, MERGE)
+    assert fold(sql) == (
+        "merge into silver.slv_shop__orders_state as target using silver.tmp as source on target.id = source.id"
+        " when matched and (source.position > target.position) then update set `note` = source.note"
+        " when not matched then insert (`id`, `note`, `_cdc_op`) values (source.id, source.note, source.op)"
+        " when not matched by source and target.position < '20' then update set `note` = null"
+    )
+    short = macros.sql("merge_sql", STATE, TMP, {"on": "true", "set": {"note": "1"}})
+    assert short.endswith("on true when matched then update set `note` = 1")
+    assert macros.render("assignments", {"a b": "1", "c": 2}) == "`a b` = 1,\n`c` = 2"
+    assert macros.render("source_values", ["a b"]) == {"a b": "source.`a b`"}
+
+
+def test_merge_sql_on_hudi() -> None:
+    renderer = hudi(columns=["id", "note", "_cdc_op", "gone"])
+    sql = renderer.sql("merge_sql", STATE, TMP, MERGE)
+    assert sql == renderer.sql("upsert_sql", STATE, TMP, MERGE)
+    assert sql == (
+        "insert into silver.slv_shop__orders_state (`id`, `note`, `_cdc_op`, `gone`) select"
+        " if(target._hoodie_record_key is null, source.id, target.`id`) as `id`, source.note as `note`,"
+        " if(target._hoodie_record_key is null, source.op, target.`_cdc_op`) as `_cdc_op`,"
+        " if(target._hoodie_record_key is null, null, target.`gone`) as `gone`"
+        " from silver.tmp as source left join silver.slv_shop__orders_state as target on target.id = source.id"
+        " where target._hoodie_record_key is null or source.position > target.position"
+        " union all select target.`id` as `id`, null as `note`, target.`_cdc_op` as `_cdc_op`, target.`gone` as `gone`"
+        " from silver.slv_shop__orders_state as target left anti join silver.tmp as source on target.id = source.id"
+        " where target.position < '20'"
+    )
+    assert_parses(sql)
+
+
+def test_row_that_goes_is_written_with_an_operation_of_its_own() -> None:
+    merge = {**MERGE, "delete_when": "source.op is null", "update_when": None}
+    renderer = hudi(columns=["id", "note", "_cdc_op"])
+    removed = renderer.render("upserted_value", "_cdc_op", {**merge, "insert": None})
+    assert removed == "if(source.op is null, 'removed', target.`_cdc_op`)"
+    assert renderer.render("removed_op") == "removed"
+    assert renderer.render("hudi_properties", True)["hoodie.payload.delete.marker"] == "removed"
+    sql = renderer.sql("upsert_sql", STATE, TMP, {**merge, "unmatched_when": None})
+    assert " where " not in sql
+    assert_parses(sql)
+
+
+def test_merge_without_rows_to_insert_joins_what_is_there() -> None:
+    merge = {"on": "true", "set": {"_cdc_batch": 7}}
+    sql = hudi(columns=["note", "_cdc_batch"]).sql("upsert_sql", STATE, TMP, merge)
+    assert "select target.`note` as `note`, 7 as `_cdc_batch` from silver.tmp as source inner join" in sql
+
+
+def test_keyed_rows() -> None:
+    keys = feed(
+        columns=[column("id", "int"), column("raw", "binary"), column("at", "timestamp"), column("x", "double")],
+        key=["id", "raw", "at", "x"],
+    )
+    sql = hudi().sql("keyed_rows", "select 1 as id", keys, keys["key"])
+    assert (
+        "to_json(array(cast(`id` as string), hex(`raw`), cast(unix_micros(`at`) as string), cast(`x` + 0 as string)))"
+        " as _cdc_record_key from (select 1 as id) as keyed" in sql
+    )
+    assert_parses(sql)
+    renderer = hudi()
+    assert renderer.render("text_of_key", "`s`", "string") == "`s`"
+    assert renderer.render("is_hudi") is True
+    assert Renderer().render("keyed_rows", "select 1 as id", keys, ["id"]) == "select 1 as id"
+
+
+def test_what_a_table_of_hudis_cannot_have_is_refused() -> None:
+    refusal = hudi().refusal("require_columns_of_hudi", "m", typed(("größe", "int"), ("a b", "int")))
+    assert 'name of a column is "a b"' in refusal
+    local = typed(("at", "timestamp_ntz"))
+    hudi().render("require_columns_of_hudi", "m", local)
+    assert "type of column at" in hudi().refusal("require_columns_of_hudi", "m", local, ["at"])
+    assert "inside of another type" in hudi().refusal(
+        "require_columns_of_hudi", "m", typed(("at", "array<timestamp_ntz>"))
+    )
+
+
+def test_types_of_a_table_of_hudis() -> None:
+    renderer = hudi()
+    types = {"smallint": "int", "array<tinyint>": "array<int>", "bigint": "bigint", "timestamp_ntz": "timestamp"}
+    for data_type, stored in types.items():
+        assert renderer.render("stored_type", data_type) == stored
+        assert Renderer().render("stored_type", data_type) == data_type
+    assert renderer.render("stored_value", "`n`", "smallint") == "cast(`n` as int)"
+    value = renderer.render("stored_value", "`at`", "timestamp_ntz")
+    assert value.startswith("timestamp_micros(")
+    assert_expression_parses(value)
+    assert (
+        renderer.render("stored_value", "`at`", "date") == Renderer().render("stored_value", "`at`", "date") == "`at`"
+    )
+    local = column("at", "timestamp_ntz")
+    assert renderer.render("declared_value", local, STATE) == "`at`"
+    node = {
+        "resource_type": "model",
+        "schema": STATE.schema,
+        "alias": STATE.identifier,
+        "config": {"file_format": "hudi"},
+    }
+    renderer.nodes = {"model.state": node}
+    assert renderer.render("format_of_table", STATE) == "hudi"
+    assert renderer.render("format_of_table", HISTORY) == "delta"
+    shown = renderer.render("declared_value", local, STATE)
+    assert shown.endswith("unix_micros(`at`) as `at`")
+    small = column("n", "array<smallint>")
+    assert renderer.render("declared_value", small, STATE) == "cast(`n` as array<smallint>) as `n`"
+    assert_expression_parses(shown)
+
+
+@pytest.mark.parametrize("table_type", ["cow", "mor"])
+def test_hudi_properties(table_type: str) -> None:
+    renderer = hudi(variables={"hudi_table_type": table_type}, tblproperties={"delta.a": "1", "hoodie.b": "2"})
+    properties = renderer.render("hudi_properties", True)
+    assert (properties["type"], properties["primaryKey"]) == (table_type, "_cdc_record_key")
+    assert ("hoodie.compact.inline" in properties) == (table_type == "mor")
+    assert properties["hoodie.b"] == "2"
+    assert "delta.a" not in properties
+    assert "primaryKey" not in renderer.render("hudi_properties", False)
+    assert 'var hudi_table_type is "row"' in hudi(variables={"hudi_table_type": "row"}).refusal("hudi_properties", True)
+
+
+def test_table_is_complete_before_it_has_its_name() -> None:
+    renderer = hudi(columns=["id", "_cdc_record_key"])
+    renderer.answers |= {
+        "show tables in silver like 'slv_shop__orders_state'": [{"tableName": "x"}],
+        "drop table": [],
+        "create ": [],
+        "insert overwrite": [],
+        "alter table": [],
+    }
+    last = renderer.render("spark__create_table_as", False, STATE, "select 1 as id")
+    steps = [sql for sql in renderer.queries if not sql.startswith("set ")]
+    assert steps[0] == "drop table if exists silver.slv_shop__orders_state__rebuilt"
+    assert steps[1] == "create or replace temporary view slv_shop__orders_state__rows as select 1 as id"
+    assert steps[2].startswith("create table silver.slv_shop__orders_state__rebuilt (`id` string, ")
+    assert steps[3].startswith(
+        "insert overwrite silver.slv_shop__orders_state__rebuilt (`id`, `_cdc_record_key`) select"
+    )
+    assert steps[-2:] == [
+        "alter table silver.slv_shop__orders_state rename to silver.slv_shop__orders_state__replaced",
+        "alter table silver.slv_shop__orders_state__rebuilt rename to silver.slv_shop__orders_state",
+    ]
+    assert last == "drop table if exists silver.slv_shop__orders_state__replaced"
+    first = hudi(columns=["id"])
+    first.answers |= renderer.answers | {"show tables in silver like 'slv_shop__orders_state'": []}
+    first.render("replace_hudi_table", STATE, "select 1 as id", {})
+    assert len([sql for sql in first.queries if sql.startswith("alter table")]) == 1
+
+
+def test_statements_of_a_table_of_hudis() -> None:
+    columns = typed(("id", "smallint"), ("at", "timestamp_ntz"), ("_cdc_record_key", "string"))
+    renderer = hudi(partition_by=["id"])
+    sql = renderer.sql("create_hudi_table_sql", STATE, columns, {"alluvium.key": "k"})
+    assert "(`id` int, `at` timestamp, `_cdc_record_key` string) using hudi partitioned by (id)" in sql
+    assert "'alluvium.key' = 'k')" in sql
+    insert = renderer.sql("insert_stored_values_sql", TMP, STATE, columns)
+    assert insert.startswith(
+        "insert overwrite silver.slv_shop__orders_state (`id`, `at`, `_cdc_record_key`) select cast(`id` as int)"
+    )
+    assert "timestamp_micros(" in insert
+    assert_parses(insert)
+
+
+def test_dbts_own_makes_and_drops_all_other_tables() -> None:
+    assert Renderer().render("spark__create_table_as", False, STATE, "select 1") == "dbt-spark's own table"
+    assert hudi().render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
+    assert hudi(post_hooks=()).render("is_own_hudi_table") is False
+    assert hudi().render("is_own_hudi_table") is True
+    assert Renderer().render("spark__drop_relation", STATE) == "dbt-spark's own drop"
+    renderer = Renderer(answers={"set alluvium.is_replaced.": [{"value": "true"}]})
+    assert renderer.render("spark__drop_relation", STATE) == ""
+
+
+def test_require_hudi() -> None:
+    hudi().render("require_hudi", "m")
+    renderer = hudi()
+    renderer.answers = {"set spark.sql.extensions": [{"value": "<undefined>"}]}
+    with pytest.raises(Exception, match="ALLUVIUM_FILE_FORMAT=hudi"):
+        renderer.render("require_hudi", "m")
+    assert "macro behind a table of Hudi's" in hudi(root_macros={}).refusal("require_hudi", "m")
+
+
+def test_format_of_the_table_and_of_the_model() -> None:
+    hudi(is_table_of_hudi=True).render("require_format_of_table", "m")
+    hudi(is_table_of_hudi=None).render("require_format_of_table", "m")
+    hudi(absent=[STATE.identifier]).render("require_format_of_table", "m")
+    refusal = hudi(is_table_of_hudi=False).refusal("require_format_of_table", "m")
+    assert 'file_format is "hudi"; allowed: delta, as the table has it' in refusal
+
+
+def test_keep_in_delta() -> None:
+    renderer = hudi(execute=False)
+    renderer.does("keep_in_delta")
+    assert renderer._context["config"]["file_format"] == "delta"
+
+
+def test_commit_figures_of_hudi() -> None:
+    renderer = hudi()
+    write = {"action": "deltacommit", "num_inserts": 1, "num_update_writes": 2, "num_deletes": 0}
+    renderer.answers = {
+        "call show_commits_metadata(table => 'silver.slv_shop__orders_state', limit => 100000)": [
+            {**write, "commit_time": "40", "action": "commit", "num_update_writes": 9},
+            {**write, "commit_time": "30", "num_deletes": 1},
+            {**write, "commit_time": "20"},
+            {**write, "commit_time": "10", "action": "replacecommit", "num_inserts": 5, "num_update_writes": 0},
+        ]
+    }
+    table = {"relation": STATE, "file_format": "hudi", "after_version": 20}
+    figures = renderer.render("commit_figures", table)
+    assert figures == renderer.render("commit_figures_of_hudi", table)
+    assert figures == {"version": 30, "inserted": 0, "updated": 3, "stale": "null", "is_whole": False}
+    whole = renderer.render("commit_figures_of_hudi", {**table, "after_version": -1})
+    assert (whole["inserted"], whole["updated"], whole["is_whole"]) == (6, 5, True)
+
+
+def test_parts_of_merges(macros: Renderer) -> None:
+    condition = macros.sql("changes_its_row", feed(), "_cdc_position", "soft", [])
+    assert condition.startswith("source._cdc_position > target._cdc_position or source._cdc_image_position >")
+    assert_parses("select * from " + macros.render("found_values_sql", feed(), "found", ["it's"]))
+    change = {"removed": ["old"], "retyped": {"id": {"from": "int", "to": "bigint"}}}
+    columns = typed(("id", "int"), ("old", "int"))
+    assert macros.sql("rewritten_columns_sql", STATE, columns, change).startswith(
+        "select cast(`id` as bigint) as `id` from"
+    )
+    assert "versions as (" in macros.sql("versions_sql", relation("log"), feed(), ["note"], None, [])
