@@ -40,9 +40,15 @@ class Ivy:
         return self.output
 
 
-def test_lock_names_delta_and_this_sparks_avro() -> None:
+def test_lock_names_delta_hudi_and_this_sparks_avro() -> None:
     locked = {jar.coordinate.rsplit(":", 1)[0]: jar for jar in jars.read_lock(jars.LOCK.read_text(encoding="utf-8"))}
-    assert set(locked) == {"io.delta:delta-spark_2.12", "io.delta:delta-storage", "org.apache.spark:spark-avro_2.12"}
+    spark_version = pyspark.__version__.rpartition(".")[0]
+    assert set(locked) == {
+        "io.delta:delta-spark_2.12",
+        "io.delta:delta-storage",
+        "org.apache.spark:spark-avro_2.12",
+        f"org.apache.hudi:hudi-spark{spark_version}-bundle_2.12",
+    }
     assert locked["org.apache.spark:spark-avro_2.12"].coordinate.endswith(f":{pyspark.__version__}")
     assert all(len(jar.sha256) == 64 for jar in locked.values())
 
