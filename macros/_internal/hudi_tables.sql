@@ -18,7 +18,8 @@
 {%- do alluvium.require_hudi("model " ~ model.name) -%}
 {%- set parts = [] -%}
 {%- for name in key -%}
-    {%- do parts.append(alluvium.text_of_key(alluvium.quoted_identifier(name), (feed.columns | selectattr("name", "equalto", name) | list + [{"data_type": "string"}])[0].data_type)) -%}
+    {%- set data_type = alluvium.column_of(feed, name).data_type if name in feed.key else "string" -%}
+    {%- do parts.append(alluvium.text_of_key(alluvium.quoted_identifier(name), data_type)) -%}
 {%- endfor -%}
 select
     *,
@@ -48,7 +49,7 @@ from (
 
 
 {#
-    What Hudi is told about a table; a model's `tblproperties` come after it. `key` says whether rows are merged. The indexes are global, without which
+    What Hudi is told about a table; a model's `tblproperties` come after it. The indexes are global, without which
     a row whose partition changes would stay in the old one, too (1.2.0). Spark's catalog has the table; Hudi's own tool would register it once more for
     Hive, of Merge on Read under two other names, and stops where two threads write (a NullPointerException in DataNucleus; 1.2.0).
 #}
@@ -148,6 +149,10 @@ from (
         {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("create_table_as") -%}
+    {%- if (config.get("contract") or {}).enforced -%}
+        {%- do get_assert_columns_equivalent(compiled_code) -%}
+        {%- set compiled_code = get_select_subquery(compiled_code) -%}
+    {%- endif -%}
     {{ return(alluvium.replace_hudi_table(relation, compiled_code, {})) }}
 {% endmacro %}
 
@@ -170,7 +175,7 @@ from (
     {%- set columns = adapter.get_columns_in_relation(rows) -%}
     {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
     {%- do run_query(alluvium.create_hudi_table_sql(rebuilt, columns, properties)) -%}
-    {%- do run_query(alluvium.insert_stored_values_sql(rows, rebuilt, columns)) -%}
+    {%- do run_query(alluvium.insert_into_sql(rows, rebuilt, columns | map(attribute="name") | list, "overwrite", alluvium.stored_columns(columns))) -%}
     {#- dbt takes a table that it has asked to be dropped for one that is not there. -#}
     {%- if alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier ~ "'") -%}
         {%- do run_query("drop table if exists " ~ replaced) -%}
@@ -188,6 +193,9 @@ from (
 {% macro require_hudi(caller_name) %}
     {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", "spark__create_table_as", adapter.dispatch("create_table_as", "dbt").macro) -%}
     {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", "spark__drop_relation", adapter.dispatch("drop_relation", "dbt").macro) -%}
+    {%- if config.get("location_root") -%}
+        {% do alluvium.raise_invalid(caller_name, "location_root", config.get("location_root"), "none, where file_format is hudi: a rename of a table would leave its files there") %}
+    {%- endif -%}
     {%- if alluvium.is_run() and "HoodieSparkSessionExtension" not in (alluvium.session_setting("spark.sql.extensions") or "") -%}
         {% do alluvium.raise_invalid(
             caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt (docs/guide/hudi.md)",
@@ -196,17 +204,16 @@ from (
 {% endmacro %}
 
 
-{# The rows of a model in the types of its table. #}
-{% macro insert_stored_values_sql(source, target, columns) -%}
-    insert overwrite {{ target }} ({{ alluvium.column_list(columns | map(attribute="name")) | join(", ") }})
-    select
-        {%- for column in columns %}
-        {%- set name = alluvium.quoted_identifier(column.name) %}
-        {%- set value = alluvium.stored_value(name, column.dtype) %}
-        {{ value }}{{ " as " ~ name if value != name }}{{ "," if not loop.last }}
-        {%- endfor %}
-    from {{ source }}
-{%- endmacro %}
+{# Columns of the model in the types of its table. #}
+{% macro stored_columns(columns) %}
+    {%- set stored = [] -%}
+    {%- for column in columns -%}
+        {%- set name = alluvium.quoted_identifier(column.name) -%}
+        {%- set value = alluvium.stored_value(name, column.dtype) -%}
+        {%- do stored.append(value if value == name else value ~ " as " ~ name) -%}
+    {%- endfor -%}
+    {{ return(stored) }}
+{% endmacro %}
 
 
 {% macro create_hudi_table_sql(relation, columns, properties) -%}

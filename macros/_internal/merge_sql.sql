@@ -56,7 +56,7 @@
 {#
     The same rows as whole ones, which Hudi writes without a condition of its own. Its MERGE INTO (1.0.2 to 1.2.0) is wrong in silence: on Merge on Read a
     condition on a column of the target is never true, and an update is taken where a delete stands before it. The joins may become a MERGE when
-    tests/python/hudi/test_merge_of_hudi.py fails, which shows both.
+    tests/python/hudi/test_bugs_of_hudi.py fails, which shows both.
 #}
 {% macro upsert_sql(target, source, merge) -%}
     {%- set columns = adapter.get_columns_in_relation(target) | map(attribute="name") | list -%}
@@ -92,9 +92,13 @@
 {%- endmacro %}
 
 
-{# A column that the model does not have any more stays as it is. A row that goes is written with the operation that Hudi takes for a delete (hudi_properties in this folder). #}
+{#
+    A column that the model does not have any more stays as it is; so does the record key of a row that is there, whose text may be another one since the
+    type of a key column was widened (`1.10`, `1.1000`). A row that goes is written with the operation that Hudi takes for a delete (hudi_properties in this folder).
+#}
 {% macro upserted_value(name, merge) %}
-    {%- set value = merge.set.get(name, "target." ~ alluvium.quoted_identifier(name)) -%}
+    {%- set kept = "target." ~ alluvium.quoted_identifier(name) -%}
+    {%- set value = kept if name == "_cdc_record_key" else merge.set.get(name, kept) -%}
     {%- if merge.delete_when and name == "_cdc_op" -%}
         {%- set value = "if(" ~ merge.delete_when ~ ", " ~ alluvium.string_literal(alluvium.removed_op()) ~ ", " ~ value ~ ")" -%}
     {%- endif -%}

@@ -14,8 +14,8 @@
 {% endmacro %}
 
 
-{% macro insert_into_sql(source, target, columns, mode="into") -%}
+{% macro insert_into_sql(source, target, columns, mode="into", selected=none) -%}
     insert {{ mode }} {{ target }} ({{ alluvium.column_list(columns) | join(", ") }})
-    select {{ alluvium.column_list(columns) | join(", ") }}
+    select {{ (selected or alluvium.column_list(columns)) | join(", ") }}
     from {{ source }}
 {%- endmacro %}

@@ -106,9 +106,10 @@
     {#- dbt-spark sets DYNAMIC for a mart with `partition_by`, which keeps the partitions that have no row any more. -#}
     {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}
     {%- set columns = alluvium.same_columns(source_relation, target_relation) -%}
+    {%- set selected = none -%}
     {%- if alluvium.is_hudi() -%}
         {%- set typed = adapter.get_columns_in_relation(source_relation) | selectattr("name", "in", columns) | list -%}
-        {{ return(alluvium.insert_stored_values_sql(source_relation, target_relation, typed)) }}
+        {%- set columns, selected = typed | map(attribute="name") | list, alluvium.stored_columns(typed) -%}
     {%- endif -%}
-    {{ return(alluvium.insert_into_sql(source_relation, target_relation, columns, "overwrite")) }}
+    {{ return(alluvium.insert_into_sql(source_relation, target_relation, columns, "overwrite", selected)) }}
 {% endmacro %}

@@ -1,6 +1,6 @@
 {#
-    Makes few large files of a table's many small ones: Delta's OPTIMIZE, Hudi's clustering. Rows, batches and what is behind a table stay as they are: a mart does not count a compaction
-    as a change of its inputs (newest_commit), nor the ledger of runs as rows written.
+    Makes few large files of a table's many small ones: Delta's OPTIMIZE, Hudi's clustering. Rows, batches and what is behind a table stay as they are: a mart does not count a compaction of Delta's
+    as a change of its inputs (newest_commit), nor the ledger of runs any as rows written.
     dbt run-operation compact_tables --args '{models: [stg_shop__orders], dry_run: false}'
     Run it while no build runs. Delta stops one of two that change the same files; nothing is lost then.
 #}
@@ -42,20 +42,20 @@
 #}
 {% macro tables_to_maintain(caller_name, models) %}
     {%- do alluvium.require_texts(caller_name, "models", models, "a list of names, or none for all") if models is not none -%}
-    {%- set tables, formats = {}, {} -%}
+    {%- set tables = {} -%}
     {%- for node in graph.nodes.values() if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] and node.config.file_format in ["delta", "hudi"] -%}
-        {%- do tables.update({node.name: api.Relation.create(schema=node.schema, identifier=node.alias)}) -%}
-        {%- do formats.update({node.name: node.config.file_format}) -%}
+        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- do tables.update({node.name: {"relation": relation, "file_format": node.config.file_format}}) -%}
     {%- endfor -%}
     {%- for ledger in [alluvium.file_ledger(), alluvium.run_ledger(), alluvium.released_lines()] -%}
-        {%- do tables.update({ledger.identifier: ledger}) -%}
+        {%- do tables.update({ledger.identifier: {"relation": ledger, "file_format": "delta"}}) -%}
     {%- endfor -%}
     {%- for name in models or [] -%}
         {% do alluvium.require_one_of(caller_name, "models", name, tables.keys() | sort) %}
     {%- endfor -%}
     {%- set wanted = [] -%}
-    {%- for name, relation in tables.items() | sort if (models is none or name in models) and load_relation(relation) is not none -%}
-        {%- do wanted.append({"relation": relation, "file_format": formats.get(name, "delta")}) -%}
+    {%- for name in tables | sort if (models is none or name in models) and load_relation(tables[name].relation) is not none -%}
+        {%- do wanted.append(tables[name]) -%}
     {%- endfor -%}
     {{ return(wanted) }}
 {% endmacro %}

@@ -26,11 +26,11 @@
     events tell which rows of other keys they were in, too. Run again, every step does what is left of it.
 #}
 {% macro default__purge_rows(feed, keys, request) %}
-    {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
     {%- set tables = alluvium.tables_of_feed(feed) -%}
     {%- for table in tables.states + tables.histories if table.node.config.file_format == "hudi" -%}
         {% do alluvium.raise_invalid("purge_rows: " ~ table.relation, "file_format", "hudi", "delta: older files of Hudi's keep what is deleted, and nothing here says which") %}
     {%- endfor -%}
+    {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
     {%- if hashes -%}
         {%- if load_relation(feed.relation) is none -%}
             {% do alluvium.raise_invalid("purge_rows: source " ~ feed.name, "external table", none, "one, as `dbt run-operation stage_external_sources` makes it: the files are searched, too") %}
@@ -607,14 +607,13 @@ where
 
 {# Delta refuses less than its week, within which a reader or a writer may still use an old version. #}
 {% macro vacuum_tables_of_feed(tables, hours) %}
-    {%- set relations = (tables.logs + tables.states + tables.histories) | map(attribute="relation") | list -%}
-    {%- for node in tables.others if node.config.file_format == "delta" -%}
-        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
-        {%- do relations.append(relation) if load_relation(relation) is not none -%}
-    {%- endfor -%}
     {%- set found = [] -%}
-    {%- for relation in relations -%}
-        {%- do found.append({"relation": relation, "file_format": "delta"}) -%}
+    {%- for table in tables.logs + tables.states + tables.histories -%}
+        {%- do found.append({"relation": table.relation, "file_format": "delta"}) -%}
+    {%- endfor -%}
+    {%- for node in tables.others if node.config.file_format in ["delta", "hudi"] -%}
+        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- do found.append({"relation": relation, "file_format": node.config.file_format}) if load_relation(relation) is not none -%}
     {%- endfor -%}
     {%- do adapter.dispatch("vacuum_tables", "alluvium")(found, hours, hours < 168, false) -%}
 {% endmacro %}

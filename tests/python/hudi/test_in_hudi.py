@@ -11,7 +11,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PIPELINE = "tests/python/pipeline"
-BUGS = "tests/python/hudi/test_bugs_of_hudi.py"
+OF_HUDI = [f"tests/python/hudi/test_{name}_of_hudi.py" for name in ("bugs", "maintenance")]
 # The suites of states, histories, tables without a key, resets, schema changes, types, partitions and marts.
 SUITES = [
     f"{PIPELINE}/test_{name}.py"
@@ -59,10 +59,10 @@ def run(file_format: str, *arguments: str) -> str:
 
 
 def test_resets_and_bugs_of_hudi() -> None:
-    assert " passed" in run("hudi_mor", BUGS, f"{PIPELINE}/test_table_resets.py", "-m", "not slow")
+    assert " passed" in run("hudi_mor", *OF_HUDI, f"{PIPELINE}/test_table_resets.py", "-m", "not slow")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["hudi_cow", "hudi_mor"])
 def test_suites_of_the_pipeline(file_format: str) -> None:
-    assert " passed" in run(file_format, BUGS, *SUITES)
+    assert " passed" in run(file_format, *OF_HUDI, *SUITES)

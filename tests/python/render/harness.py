@@ -133,6 +133,9 @@ class Renderer:
         tblproperties: those of the model's config.
         on_schema_change: the model's ``on_schema_change``.
         file_format: the model's ``file_format``.
+        location_root: the model's ``location_root``.
+        contract: the model's ``contract``.
+        asserted: queries whose columns were held against a contract.
         is_table_of_hudi: what dbt knows of the model's table.
         unique_key: the model's ``unique_key``.
         partition_by: the model's ``partition_by``.
@@ -166,6 +169,9 @@ class Renderer:
     tblproperties: dict[str, str] = field(default_factory=dict)
     on_schema_change: str = "append_new_columns"
     file_format: str = "delta"
+    location_root: str | None = None
+    contract: Mapping[str, Any] = field(default_factory=dict)
+    asserted: list[str] = field(default_factory=list)
     is_table_of_hudi: bool | None = None
     unique_key: str | None = None
     partition_by: Sequence[str] = ()
@@ -232,6 +238,8 @@ class Renderer:
                 unique_key=self.unique_key,
                 full_refresh=self.full_refresh,
                 partition_by=self.partition_by,
+                location_root=self.location_root,
+                contract=SimpleNamespace(**self.contract) if self.contract else None,
             ),
             "context": {name: self._seen(name) for name in DBTS_OWN},
             "dbt": SimpleNamespace(
@@ -245,6 +253,8 @@ class Renderer:
             "exceptions": SimpleNamespace(**exceptions | {"warn": self.warnings.append}),
             "execute": self.execute,
             "flags": SimpleNamespace(WHICH=self.which, EMPTY=self.empty),
+            "get_assert_columns_equivalent": self.asserted.append,
+            "get_select_subquery": lambda sql: sql,
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
             "load_relation": lambda of: (

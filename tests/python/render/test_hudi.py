@@ -66,6 +66,13 @@ def test_merge_sql_on_hudi() -> None:
     assert_parses(sql)
 
 
+def test_record_key_of_a_row_that_is_there_stays() -> None:
+    """Its text is another one since a key column was widened, and two rows would have the key."""
+    values = {"_cdc_record_key": "source.`_cdc_record_key`"}
+    value = hudi().render("upserted_value", "_cdc_record_key", {"set": values, "insert": values})
+    assert value == "if(target._hoodie_record_key is null, source.`_cdc_record_key`, target.`_cdc_record_key`)"
+
+
 def test_row_that_goes_is_written_with_an_operation_of_its_own() -> None:
     merge = {**MERGE, "delete_when": "source.op is null", "update_when": None}
     renderer = hudi(columns=["id", "note", "_cdc_op"])
@@ -177,6 +184,11 @@ def test_table_is_complete_before_it_has_its_name() -> None:
         "alter table silver.slv_shop__orders_state__rebuilt rename to silver.slv_shop__orders_state",
     ]
     assert last == "drop table if exists silver.slv_shop__orders_state__replaced"
+    assert renderer.asserted == []
+    promised = hudi(columns=["id"], contract={"enforced": True})
+    promised.answers |= renderer.answers
+    promised.render("spark__create_table_as", False, STATE, "select 1 as id")
+    assert promised.asserted == ["select 1 as id"]
     first = hudi(columns=["id"])
     first.answers |= renderer.answers | {"show tables in silver like 'slv_shop__orders_state'": []}
     first.render("replace_hudi_table", STATE, "select 1 as id", {})
@@ -189,7 +201,9 @@ def test_statements_of_a_table_of_hudis() -> None:
     sql = renderer.sql("create_hudi_table_sql", STATE, columns, {"alluvium.key": "k"})
     assert "(`id` int, `at` timestamp, `_cdc_record_key` string) using hudi partitioned by (id)" in sql
     assert "'alluvium.key' = 'k')" in sql
-    insert = renderer.sql("insert_stored_values_sql", TMP, STATE, columns)
+    names = [column.name for column in columns]
+    stored = renderer.render("stored_columns", columns)
+    insert = renderer.sql("insert_into_sql", TMP, STATE, names, "overwrite", stored)
     assert insert.startswith(
         "insert overwrite silver.slv_shop__orders_state (`id`, `at`, `_cdc_record_key`) select cast(`id` as int)"
     )
@@ -213,6 +227,8 @@ def test_require_hudi() -> None:
     renderer.answers = {"set spark.sql.extensions": [{"value": "<undefined>"}]}
     with pytest.raises(Exception, match="ALLUVIUM_FILE_FORMAT=hudi"):
         renderer.render("require_hudi", "m")
+    elsewhere = hudi(location_root="s3a://bucket/silver")
+    assert 'location_root is "s3a://bucket/silver"' in elsewhere.refusal("require_hudi", "m")
     assert "macro behind a table of Hudi's" in hudi(root_macros={}).refusal("require_hudi", "m")
 
 

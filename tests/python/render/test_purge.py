@@ -189,6 +189,24 @@ def test_purge_refuses(given: dict[str, Any], said: str) -> None:
     assert said in purging().refusal("purge_rows", **arguments)
 
 
+def test_purge_refuses_a_table_of_hudis() -> None:
+    renderer = purging()
+    renderer.nodes["model.history"]["config"]["file_format"] = "hudi"
+    refusal = renderer.refusal("purge_rows", "shop", "orders", [{"id": 1}])
+    assert 'purge_rows: silver.slv_shop__orders_history: file_format is "hudi"; allowed: delta' in refusal
+
+
+def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
+    macros.answers = {"set spark.": [], "reset spark.": [], "vacuum ": [], "call run_clean": []}
+    mart = {"schema": "gold", "alias": "agg_sales", "config": {"file_format": "hudi"}}
+    tables = {"logs": [{"relation": LOG}], "states": [], "histories": [], "others": [mart]}
+    cleaned = [sql for sql in macros.does("vacuum_tables_of_feed", tables, 168) if "set spark." not in sql]
+    assert cleaned == [
+        f"vacuum {LOG} retain 168 hours",
+        "call run_clean(table => 'gold.agg_sales', clean_policy => 'KEEP_LATEST_BY_HOURS', hours_retained => 168)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("cdc", "more", "said"),
     [
