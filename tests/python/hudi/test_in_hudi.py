@@ -58,8 +58,9 @@ def run(file_format: str, *arguments: str) -> str:
     return closing
 
 
-def test_resets_and_bugs_of_hudi() -> None:
-    assert " passed" in run("hudi_mor", *OF_HUDI, f"{PIPELINE}/test_table_resets.py", "-m", "not slow")
+def test_resets_partitions_and_bugs_of_hudi() -> None:
+    suites = [f"{PIPELINE}/test_{name}.py" for name in ("table_resets", "partitions")]
+    assert " passed" in run("hudi_mor", *OF_HUDI, *suites, "-m", "not slow")
 
 
 @pytest.mark.slow

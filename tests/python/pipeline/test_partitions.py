@@ -1,4 +1,4 @@
-"""A state in partitions by a text: what a partition cannot hold stops it, and nothing is written."""
+"""A state in partitions by a text: rows move between them, and what a partition cannot hold stops it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,22 @@ FEEDS = [
         models=("log", "state"),
         partition_by="country",
         fails=["slv_pipe__parts_state"],
-    )
+    ),
+    Feed(
+        "moved_parts",
+        {"id": "int", "country": "string"},
+        [
+            {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "country": "France"}) for n in range(3)))},
+            {
+                "t+0+3.json": lines(
+                    postgresql("u", 20, {"id": 0, "country": "Saint Pierre & Miquelon/50%"}),
+                    postgresql("u", 21, {"id": 1, "country": None}),
+                )
+            },
+        ],
+        models=("log", "state"),
+        partition_by="country",
+    ),
 ]
 
 
@@ -38,3 +53,8 @@ def test_an_empty_text_stops_a_state_in_partitions(project: Project) -> None:
 def test_other_texts_are_as_they_were(project: Project) -> None:
     rows = {row["id"]: row["country"] for row in project.state("parts")}
     assert rows == {0: "Nederland", 1: None, 2: "Nederland", 3: "Saint Pierre & Miquelon/50%"}
+
+
+def test_row_that_moves_to_another_partition_is_there_once(project: Project) -> None:
+    rows = sorted(((row["id"], row["country"]) for row in project.state("moved_parts")), key=str)
+    assert rows == [(0, "Saint Pierre & Miquelon/50%"), (1, None), (2, "France")]
