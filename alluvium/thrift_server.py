@@ -8,7 +8,6 @@ whichever connection asks.
 from __future__ import annotations
 
 import fcntl
-import ipaddress
 import json
 import os
 import signal
@@ -23,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alluvium import AlluviumError, session
+from alluvium import AlluviumError, session, thrift_security
 
 if TYPE_CHECKING:
     from alluvium.profile import SessionTarget
@@ -130,35 +129,18 @@ class Place:
             return ""
 
 
-def require_loopback(host: str) -> None:
-    """Refuse to listen where others could reach a server that asks nobody who they are.
-
-    Raises:
-        AlluviumError: the host is none of this machine's own.
-    """
-    try:
-        addresses = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
-    except OSError as error:
-        raise AlluviumError(f"serve: --host {host} is no address: {error.strerror or error}.") from error
-    if not all(ipaddress.ip_address(address).is_loopback for address in addresses):
-        raise AlluviumError(
-            f"serve: --host is {host}; allowed: {HOST}, localhost, ::1. The server asks for no password, so it listens "
-            "to this machine alone; reach it from another one through an SSH tunnel."
-        )
-
-
 def run(target: SessionTarget, host: str = HOST, port: int = PORT) -> None:
     """Serve in this process until it is told to end (SIGTERM, SIGINT).
 
     Args:
         target: whose settings the session has.
-        host: to listen at, one of this machine alone.
+        host: to listen at; one of this machine alone where the settings have no passwords and TLS.
         port: of TCP.
 
     Raises:
-        AlluviumError: the host is not this machine's alone, the port is taken, a server runs, or Spark cannot start.
+        AlluviumError: strangers could use the server, the port is taken, a server runs, or Spark cannot start.
     """
-    require_loopback(host)
+    thrift_security.require_safe(host, target.parameters, target.project_directory)
     place = Place(target)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -166,12 +148,13 @@ def run(target: SessionTarget, host: str = HOST, port: int = PORT) -> None:
     with place.hold():
         if _listens(host, port):
             raise AlluviumError(f"serve: --port {port} is taken by another process; name a free one.")
-        spark = session.get_or_create(target.parameters | _settings(host, port), target.project_directory)
+        spark = session.get_or_create(_settings(target, host, port), target.project_directory)
         # A build takes the session, as long as it runs (macros/_internal/session.sql).
         spark.conf.set("alluvium.is_shared", "true")
         context = spark._jsparkSession.sqlContext()
         server = spark._jvm.org.apache.spark.sql.hive.thriftserver  # type: ignore[union-attr]  # a live session has one
-        server.HiveThriftServer2.startWithContext(context)
+        with thrift_security.prepared(spark, target.parameters):
+            server.HiveThriftServer2.startWithContext(context)
         while not _listens(host, port) and not ended.wait(0.1):
             pass
         if not ended.is_set():
@@ -194,14 +177,14 @@ def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: 
 
     Args:
         target: whose settings the session has.
-        host: to listen at, one of this machine alone.
+        host: to listen at; one of this machine alone where the settings have no passwords and TLS.
         port: of TCP.
         arguments: of ``alluvium serve run`` that name the target.
 
     Raises:
         AlluviumError: it has ended instead, or takes too long; with the end of its log.
     """
-    require_loopback(host)
+    thrift_security.require_safe(host, target.parameters, target.project_directory)
     place = Place(target)
     if place.is_held():
         raise place.taken()
@@ -245,13 +228,12 @@ def stop(target: SessionTarget) -> Address | None:
     return address
 
 
-def _settings(host: str, port: int) -> dict[str, str]:
-    return {
+def _settings(target: SessionTarget, host: str, port: int) -> dict[str, str]:
+    return thrift_security.session_settings(target.parameters, target.project_directory) | {
         # What one statement of a run leaves, the next one finds on any connection (macros/_internal/session.sql).
         "spark.sql.hive.thriftServer.singleSession": "true",
         "spark.hadoop.hive.server2.thrift.bind.host": host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
-        "spark.hadoop.hive.server2.authentication": "NONE",
     }
 
 

@@ -56,6 +56,7 @@ class AlluviumPlugin(dbtPlugin):
         elif profile.is_thrift(credentials):
             write_seeds_exactly_over_thrift()
             take_statements_without_rows()
+            check_certificates()
 
 
 def concerns(project_name: str, directory: Path) -> bool:
@@ -105,6 +106,15 @@ def take_statements_without_rows() -> None:
 
     if fetch.__module__ != __name__:
         PyhiveConnectionWrapper.fetchall = fetchall  # type: ignore[assignment, method-assign]
+
+
+def check_certificates() -> None:
+    """Have the thrift method with `use_ssl` look at the server's certificate: dbt-spark 1.11 takes any."""
+    from dbt.adapters.spark import connections
+
+    from alluvium import thrift_transport
+
+    connections.build_ssl_transport = thrift_transport.tls
 
 
 def text(value: Any) -> str | None:

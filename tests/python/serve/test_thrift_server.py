@@ -18,34 +18,24 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 
-from alluvium import AlluviumError, thrift_server
+from alluvium import AlluviumError, java, thrift_server
 from alluvium.demo import loads
 from alluvium.profile import SessionTarget
-from alluvium.thrift_server import Address, Place, require_loopback
+from alluvium.thrift_server import Address, Place
 
 REPOSITORY = Path(__file__).parents[3]
 TABLES = ("slv_moma__artists", "slv_moma__artworks")
-FIRST, SECOND, THIRD, FOURTH = loads("moma")[:4]
+FIRST, SECOND, THIRD, FOURTH, FIFTH = loads("moma")[:5]
 PAGE = REPOSITORY / "docs" / "guide" / "thrift-server.md"
 
 
 @pytest.fixture
 def target(tmp_path: Path) -> SessionTarget:
     return SessionTarget(tmp_path, "local", "silver", {"spark.sql.warehouse.dir": ".alluvium/warehouse"})
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1.2.3"])
-def test_listens_to_this_machine(host: str) -> None:
-    require_loopback(host)
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "10.0.0.1"])
-def test_listens_to_no_other_without_a_password(host: str) -> None:
-    with pytest.raises(AlluviumError, match=rf"serve: --host is {host}; allowed: 127\.0\.0\.1, localhost, ::1\."):
-        require_loopback(host)
 
 
 def test_files_lie_beside_the_warehouse(target: SessionTarget) -> None:
@@ -246,6 +236,71 @@ def test_build_after_a_server_that_was_killed_in_one(terminal: Terminal) -> None
     assert_as_expected(terminal, FOURTH)
 
 
+class Cable:
+    """Between clients and a server, until it is cut."""
+
+    def __init__(self, port: int) -> None:
+        self._to = ("127.0.0.1", port)
+        self._ends: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._connect, daemon=True).start()
+
+    def _connect(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(self._to)
+                self._ends += [client, server]
+                for one, other in ((client, server), (server, client)):
+                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while some := one.recv(65536):
+                other.sendall(some)
+
+    def cut(self) -> None:
+        """Nothing arrives any more, on either side."""
+        for end in (self._listener, *self._ends):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+@pytest.mark.slow
+def test_build_after_its_connections_were_cut(terminal: Terminal) -> None:
+    """The server goes on with what it was asked to do, or does not: either way the next build completes it."""
+    terminal.lands(FIFTH)
+    cable = Cable(terminal.port)
+    terminal.environment["ALLUVIUM_THRIFT_PORT"] = str(cable.port)
+    try:
+        build = begun(terminal, "slv_moma__artists_state")
+        cable.cut()
+        build.communicate(timeout=600)
+    finally:
+        terminal.environment["ALLUVIUM_THRIFT_PORT"] = str(terminal.port)
+    assert build.returncode != 0
+    refused = terminal.types(*BUILD, code=2)
+    (command,) = re.findall(r"`(dbt run-operation release_session [^`]*)`", refused)
+    terminal.types(*shlex.split(command))
+    terminal.types(*BUILD)
+    assert_as_expected(terminal, FIFTH)
+
+
+@pytest.mark.slow
+def test_client_of_jdbc(terminal: Terminal) -> None:
+    """Hive's own, which comes with PySpark."""
+    class_path = str(Path(pyspark.__file__).parent / "jars" / "*")
+    query = "select count(*) as rows from silver.slv_moma__artists"
+    options = ("--outputformat=csv2", "--silent=true", "-n", "analyst", "-e", query)
+    url = f"jdbc:hive2://127.0.0.1:{terminal.port}/silver"
+    beeline = (str(java.select().home / "bin" / "java"), "-cp", class_path, "org.apache.hive.beeline.BeeLine")
+    printed = terminal.types(*beeline, "-u", url, *options)
+    (counted,) = terminal.rows(query)
+    assert printed.split()[-2:] == ["rows", str(counted["rows"])]
+
+
 @pytest.mark.slow
 def test_server_ends_with_its_jvm(terminal: Terminal) -> None:
     pid = terminal.types("alluvium", "serve", "status").rpartition("process ")[2].rstrip(")\n")
@@ -262,7 +317,7 @@ def test_server_ends_with_its_jvm(terminal: Terminal) -> None:
 def test_commands_of_the_page(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     terminal.lands(FIRST)
-    (block,) = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    block = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0]
     *commands, stop = block.strip().splitlines()
     try:
         for command in commands:

@@ -1,0 +1,179 @@
+"""Who may connect to a Thrift server, and how: what the settings of a target say, checked before anything starts.
+
+Hive's own settings, with the prefix that Spark hands over to Hadoop. There are no others.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from py4j.protocol import Py4JJavaError
+
+from alluvium import AlluviumError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PREFIX = "spark.hadoop."
+AUTHENTICATION = "hive.server2.authentication"
+LDAP_URL = "hive.server2.authentication.ldap.url"
+CUSTOM_CLASS = "hive.server2.custom.authentication.class"
+TRANSPORT = "hive.server2.transport.mode"
+TLS = "hive.server2.use.SSL"
+KEYSTORE = "hive.server2.keystore.path"
+KEYSTORE_PASSWORD = "hive.server2.keystore.password"
+
+METHODS = ("NONE", "LDAP", "CUSTOM")
+# Spark's classes for LDAP and CUSTOM make a HiveConf of their own, of hive-site.xml and the JVM's properties,
+# without the session's settings (3.5.7): were these no properties, LDAP would ask a directory at localhost.
+OF_THE_JVM = (
+    LDAP_URL,
+    "hive.server2.authentication.ldap.baseDN",
+    "hive.server2.authentication.ldap.Domain",
+    "hive.server2.authentication.ldap.userDNPattern",
+    CUSTOM_CLASS,
+)
+
+
+def require_safe(host: str, parameters: Mapping[str, str], project_directory: Path) -> None:
+    """Refuse a server that strangers could use, or whose passwords could be read on their way.
+
+    Args:
+        host: to listen at.
+        parameters: Spark settings of the target.
+        project_directory: what a relative path of the key store starts from.
+
+    Raises:
+        AlluviumError: the host is no address, a setting has a value that is not allowed, or the host is not this
+            machine's own and there is no authentication or no TLS.
+    """
+    method = authentication(parameters)
+    if method == "LDAP":
+        _require_ldap(_value(parameters, LDAP_URL))
+    if method == "CUSTOM" and not _value(parameters, CUSTOM_CLASS):
+        raise AlluviumError(_lacks("CUSTOM", CUSTOM_CLASS, "a class that is a PasswdAuthenticationProvider"))
+    transport = _value(parameters, TRANSPORT) or "binary"
+    if transport != "binary":
+        raise AlluviumError(f"serve: {PREFIX}{TRANSPORT} is {transport}; allowed: binary.")
+    has_tls = _has_tls(parameters, project_directory)
+    if is_loopback(host):
+        return
+    missing = [
+        *([f"{PREFIX}{AUTHENTICATION}: LDAP or CUSTOM"] if method == "NONE" else []),
+        *([] if has_tls else [f'{PREFIX}{TLS}: "true"']),
+    ]
+    if missing:
+        raise AlluviumError(
+            f"serve: --host is {host}; without passwords and TLS allowed are 127.0.0.1, localhost, ::1. The target's "
+            f"settings lack {' and '.join(missing)} (docs/guide/thrift-server.md)."
+        )
+
+
+def authentication(parameters: Mapping[str, str]) -> str:
+    """How clients show who they are: NONE, LDAP or CUSTOM.
+
+    Raises:
+        AlluviumError: another way is set.
+    """
+    method = (_value(parameters, AUTHENTICATION) or "NONE").upper()
+    if method not in METHODS:
+        raise AlluviumError(f"serve: {PREFIX}{AUTHENTICATION} is {method}; allowed: {', '.join(METHODS)}.")
+    return method
+
+
+def session_settings(parameters: Mapping[str, str], project_directory: Path) -> dict[str, str]:
+    """The settings of the server's session, without the key store's password: the JVM's command line shows them."""
+    own = {name: value for name, value in parameters.items() if name != PREFIX + KEYSTORE_PASSWORD}
+    own[PREFIX + AUTHENTICATION] = authentication(parameters)
+    if store := _value(parameters, KEYSTORE):
+        own[PREFIX + KEYSTORE] = str(project_directory / store)
+    return own
+
+
+@contextmanager
+def prepared(spark: SparkSession, parameters: Mapping[str, str]) -> Iterator[None]:
+    """While a server starts in it, a session has what Hive's classes for authentication and TLS ask for.
+
+    Args:
+        spark: the server's session.
+        parameters: Spark settings of the target.
+
+    Raises:
+        AlluviumError: the class of CUSTOM is on no class path.
+    """
+    java = spark._jvm.java.lang  # type: ignore[union-attr]  # a live session has one
+    for name in OF_THE_JVM:
+        if value := _value(parameters, name):
+            java.System.setProperty(name, value)
+    if authentication(parameters) == "CUSTOM":
+        name = _value(parameters, CUSTOM_CLASS)
+        try:
+            java.Class.forName(name, False, java.Thread.currentThread().getContextClassLoader())
+        except Py4JJavaError as error:
+            raise AlluviumError(
+                f"serve: {PREFIX}{CUSTOM_CLASS} is {name}, which is on no class path: name its jar in "
+                "spark.driver.extraClassPath."
+            ) from error
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set(KEYSTORE_PASSWORD, _value(parameters, KEYSTORE_PASSWORD))
+    try:
+        yield
+    finally:
+        hadoop.unset(KEYSTORE_PASSWORD)  # the server has it, and clients can ask for a session's settings
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a host.
+
+    Raises:
+        AlluviumError: it is no address.
+    """
+    try:
+        addresses = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+    except OSError as error:
+        raise AlluviumError(f"serve: --host {host} is no address: {error.strerror or error}.") from error
+    return all(ipaddress.ip_address(address).is_loopback for address in addresses)
+
+
+def _value(parameters: Mapping[str, str], name: str) -> str:
+    return str(parameters.get(PREFIX + name, "")).strip()
+
+
+def _lacks(method: str, name: str, wanted: str) -> str:
+    return f"serve: {PREFIX}{AUTHENTICATION} is {method}, and {PREFIX}{name} is missing: name {wanted}."
+
+
+def _require_ldap(urls: str) -> None:
+    """A directory is asked over TLS, or on this machine: it is sent the passwords."""
+    if not urls:
+        raise AlluviumError(_lacks("LDAP", LDAP_URL, "the directory, as in ldaps://ldap.example.com"))
+    for url in urls.split():
+        parts = urlsplit(url)
+        if parts.scheme == "ldaps" or (parts.scheme == "ldap" and parts.hostname and is_loopback(parts.hostname)):
+            continue
+        raise AlluviumError(
+            f"serve: {PREFIX}{LDAP_URL} is {url}; allowed: ldaps://..., or ldap:// of this machine. Passwords would "
+            "cross the network as they are."
+        )
+
+
+def _has_tls(parameters: Mapping[str, str], project_directory: Path) -> bool:
+    wanted = _value(parameters, TLS).lower() or "false"
+    if wanted not in {"true", "false"}:
+        raise AlluviumError(f"serve: {PREFIX}{TLS} is {wanted}; allowed: true, false.")
+    if wanted == "false":
+        return False
+    store = _value(parameters, KEYSTORE)
+    if not store or not (project_directory / store).is_file():
+        raise AlluviumError(
+            f"serve: {PREFIX}{KEYSTORE} is {store or 'missing'}; allowed: a file with key and certificate."
+        )
+    if not _value(parameters, KEYSTORE_PASSWORD):
+        raise AlluviumError(f"serve: {PREFIX}{KEYSTORE_PASSWORD} is missing: it opens {store}.")
+    return True

@@ -1,0 +1,342 @@
+"""Who may connect to a Thrift server: the rules, and a server with LDAP and TLS, one with a class of one's own."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime
+import ipaddress
+import os
+import re
+import socketserver
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import pkcs12
+from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
+from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
+
+from alluvium import AlluviumError, profile, thrift_transport
+from alluvium.thrift_security import require_safe, session_settings
+
+from .test_thrift_server import PAGE, REPOSITORY, Terminal
+
+PREFIX = "spark.hadoop.hive.server2."
+USER, PASSWORD = "analyst", "0815 in the sun"
+STORE_PASSWORD = "opens-the-store"
+
+
+def settings(**values: str) -> dict[str, str]:
+    return {PREFIX + name.replace("__", "."): value for name, value in values.items()}
+
+
+def tls(store: Path) -> dict[str, str]:
+    return settings(use__SSL="true", keystore__path=store.name, keystore__password=STORE_PASSWORD)
+
+
+LDAP = settings(authentication="LDAP", authentication__ldap__url="ldaps://ldap.example.com")
+CUSTOM = settings(authentication="custom", custom__authentication__class="org.example.Doorman")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    file = tmp_path / "server.p12"
+    file.write_bytes(b"a key and a certificate")
+    return file
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1.2.3"])
+@pytest.mark.parametrize("method", [{}, LDAP, CUSTOM])
+def test_this_machine_may_ask_without_tls(host: str, method: dict[str, str], tmp_path: Path) -> None:
+    require_safe(host, method, tmp_path)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "10.0.0.1"])
+@pytest.mark.parametrize("method", [LDAP, CUSTOM])
+def test_others_may_ask_with_password_and_tls(host: str, method: dict[str, str], store: Path) -> None:
+    require_safe(host, method | tls(store), store.parent)
+
+
+@pytest.mark.parametrize(
+    ("method", "with_tls", "missing"),
+    [
+        ({}, False, r"authentication: LDAP or CUSTOM and \S+use\.SSL: \"true\""),
+        ({}, True, r"authentication: LDAP or CUSTOM \("),
+        (settings(authentication="none"), True, r"authentication: LDAP or CUSTOM \("),
+        (LDAP, False, r"lack spark\.hadoop\.hive\.server2\.use\.SSL: \"true\" \("),
+    ],
+)
+def test_others_may_not_ask_without(method: dict[str, str], with_tls: bool, missing: str, store: Path) -> None:
+    given = method | (tls(store) if with_tls else {})
+    with pytest.raises(AlluviumError, match=rf"--host is 0\.0\.0\.0; .*allowed are 127\.0\.0\.1, .*{missing}"):
+        require_safe("0.0.0.0", given, store.parent)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (settings(authentication="KERBEROS"), r"authentication is KERBEROS; allowed: NONE, LDAP, CUSTOM\."),
+        (settings(authentication="NOSASL"), r"authentication is NOSASL; allowed"),
+        (settings(authentication="LDAP"), r"ldap\.url is missing"),
+        (settings(authentication="CUSTOM"), r"custom\.authentication\.class is missing"),
+        (LDAP | settings(authentication__ldap__url="ldap://192.0.2.1"), r"is ldap://192\.0\.2\.1; allowed: ldaps"),
+        (LDAP | settings(authentication__ldap__url="ldaps://a ldap://192.0.2.1"), r"is ldap://192\.0\.2\.1; allowed"),
+        (settings(transport__mode="http"), r"transport\.mode is http; allowed: binary\."),
+        (settings(use__SSL="yes"), r"use\.SSL is yes; allowed: true, false\."),
+        (settings(use__SSL="true"), r"keystore\.path is missing; allowed: a file"),
+        (settings(use__SSL="true", keystore__path="gone.p12"), r"keystore\.path is gone\.p12; allowed: a file"),
+        (settings(use__SSL="true", keystore__path="server.p12"), r"keystore\.password is missing: it opens"),
+    ],
+)
+def test_what_cannot_be_meant(given: dict[str, str], message: str, store: Path) -> None:
+    with pytest.raises(AlluviumError, match=message):
+        require_safe("127.0.0.1", given, store.parent)
+
+
+def test_directory_of_this_machine_needs_no_tls(tmp_path: Path) -> None:
+    require_safe("127.0.0.1", LDAP | settings(authentication__ldap__url="ldap://127.0.0.1:389"), tmp_path)
+
+
+def test_host_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(AlluviumError, match=r"--host nowhere\.invalid is no address"):
+        require_safe("nowhere.invalid", {}, tmp_path)
+
+
+def test_password_of_the_store_is_not_among_the_settings(store: Path) -> None:
+    made = session_settings(LDAP | tls(store), store.parent)
+    assert made[PREFIX + "keystore.path"] == str(store)
+    assert made[PREFIX + "authentication"] == "LDAP"
+    assert STORE_PASSWORD not in made.values()
+
+
+def test_settings_and_variables_of_the_page(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    given = {key: str(value) for key, value in yaml.safe_load(block).items()}
+    require_safe("0.0.0.0", given | {PREFIX + "keystore.path": store.name}, store.parent)
+    variables = dict(re.findall(r"([A-Z_]+)=(\S+)", re.findall(r"```bash\n(.*?)```", page, re.DOTALL)[1]))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    flags = {"PROJECT_DIR": REPOSITORY, "PROFILES_DIR": str(REPOSITORY), "VARS": {}, "TARGET": "thrift"}
+    found = profile._profile(flags).credentials
+    assert found.use_ssl is True
+    assert [found.host, found.auth, found.user, found.password] == ["spark.example.com", "LDAP", "analyst", "..."]
+    for name in variables:
+        monkeypatch.delenv(name)
+    found = profile._profile(flags).credentials
+    assert [found.use_ssl, found.auth, found.user, found.password] == [False, None, None, None]
+
+
+class Directory(socketserver.ThreadingTCPServer):
+    """What a client of LDAP's simple bind sees of a directory (RFC 4511) that knows one name and password."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Bind)
+        self.url = f"ldap://127.0.0.1:{self.server_address[1]}"
+
+
+class Bind(socketserver.BaseRequestHandler):
+    """Answers binds, whose messages here are shorter than 128 bytes, until the client unbinds."""
+
+    def handle(self) -> None:
+        distinguished_name = f"uid={USER},ou=people,dc=example,dc=com".encode()
+        while message := self.request.recv(4096):
+            if message[5] != 0x60:
+                return
+            name_length = message[11]
+            name, password = message[12 : 12 + name_length], message[14 + name_length :]
+            is_known = name == distinguished_name and password == PASSWORD.encode()
+            code = 0 if is_known else 49
+            self.request.sendall(b"\x30\x0c" + message[2:5] + b"\x61\x07\x0a\x01" + bytes([code]) + b"\x04\x00\x04\x00")
+
+
+@pytest.fixture(scope="module")
+def directory() -> Iterator[Directory]:
+    with Directory() as directory:
+        thread = threading.Thread(target=directory.serve_forever)
+        thread.start()
+        yield directory
+        directory.shutdown()
+        thread.join()
+
+
+def certificate_in(directory: Path) -> tuple[Path, Path]:
+    """A key store with a certificate for 127.0.0.1, and that certificate alone."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "alluvium")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    store, trusted = directory / "server.p12", directory / "trusted.pem"
+    encryption = serialization.BestAvailableEncryption(STORE_PASSWORD.encode())
+    store.write_bytes(pkcs12.serialize_key_and_certificates(b"server", key, certificate, None, encryption))
+    trusted.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    return store, trusted
+
+
+def terminal_with(home: Path, **values: object) -> Terminal:
+    """A terminal whose profile has more settings in the target of the server."""
+    terminal = Terminal(home)
+    text = (REPOSITORY / "profiles.yml").read_text(encoding="utf-8")
+    anchor = "      server_side_parameters:\n"
+    assert text.count(anchor) == 1
+    more = "".join(f"        {yaml.safe_dump({key: value}).strip()}\n" for key, value in values.items())
+    (home / "profiles.yml").write_text(text.replace(anchor, anchor + more), encoding="utf-8")
+    terminal.environment["DBT_PROFILES_DIR"] = str(home)
+    return terminal
+
+
+@pytest.fixture(scope="module")
+def guarded(directory: Directory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal, Path]]:
+    """A server that listens to everybody, with LDAP and TLS, and the certificate to trust."""
+    home = tmp_path_factory.mktemp("guarded")
+    store, trusted = certificate_in(home)
+    ldap = settings(
+        authentication="LDAP",
+        authentication__ldap__url=directory.url,
+        authentication__ldap__baseDN="ou=people,dc=example,dc=com",
+    )
+    secured = settings(use__SSL="true", keystore__path=str(store), keystore__password=STORE_PASSWORD)
+    terminal = terminal_with(home, **(ldap | secured))
+    assert "listening at 0.0.0.0:" in terminal.types("alluvium", "serve", "start", "--host", "0.0.0.0")
+    yield terminal, trusted
+    terminal.types("alluvium", "serve", "stop")
+
+
+def answer(port: int, password: str, *, auth: str = "LDAP") -> str:
+    transport = thrift_transport.tls("127.0.0.1", port, USER, auth, "", password)
+    with contextlib.closing(hive.connect(thrift_transport=transport, username=USER)) as connection:
+        cursor = connection.cursor()
+        cursor.execute("set")
+        return str(cursor.fetchall())
+
+
+@pytest.mark.slow
+def test_ldap_and_tls(guarded: tuple[Terminal, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, trusted = guarded
+    with pytest.raises(TTransportException, match=r"certificate of 127\.0\.0\.1 is not taken \(self.signed"):
+        answer(terminal.port, PASSWORD)
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    assert STORE_PASSWORD not in answer(terminal.port, PASSWORD)
+    for wrong in ("another", " ", "0815"):
+        with pytest.raises(TTransportException, match="Error validating the login"):
+            answer(terminal.port, wrong)
+    with pytest.raises((TTransportException, EOFError, OSError)):
+        hive.connect("127.0.0.1", terminal.port, username=USER, auth="LDAP", password=PASSWORD)
+
+
+@pytest.mark.slow
+def test_certificate_that_names_another_host(guarded: tuple[Terminal, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, trusted = guarded
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    transport = thrift_transport.tls("localhost", terminal.port, USER, "LDAP", "", PASSWORD)
+    with pytest.raises(TTransportException, match=r"certificate of localhost is not taken \(Hostname mismatch"):
+        hive.connect(thrift_transport=transport, username=USER)
+
+
+@pytest.mark.slow
+def test_dbt_with_a_password(guarded: tuple[Terminal, Path]) -> None:
+    terminal, trusted = guarded
+    command = ("dbt", "show", "--target", "thrift", "--inline", "select 42 as answer")
+    assert "Error" in terminal.types(*command, code=2)
+    terminal.environment |= {
+        "ALLUVIUM_THRIFT_AUTH": "LDAP",
+        "ALLUVIUM_THRIFT_TLS": "true",
+        "ALLUVIUM_THRIFT_USER": USER,
+        "DBT_ENV_SECRET_ALLUVIUM_THRIFT_PASSWORD": PASSWORD,
+    }
+    refused = terminal.types(*command, code=2)
+    assert "The certificate of 127.0.0.1 is not taken" in refused
+    terminal.environment["SSL_CERT_FILE"] = str(trusted)
+    assert "42" in terminal.types(*command)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="command lines of processes are read from /proc")
+def test_command_lines_have_no_password(guarded: tuple[Terminal, Path]) -> None:
+    terminal, _ = guarded
+    pid = terminal.types("alluvium", "serve", "status").rpartition("process ")[2].rstrip(")\n")
+    (jvm,) = subprocess.run(
+        ["pgrep", "--parent", pid, "java"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    for process in (pid, jvm):
+        assert STORE_PASSWORD.encode() not in Path(f"/proc/{process}/cmdline").read_bytes()
+
+
+DOORMAN = """
+package org.example;
+public class Doorman implements org.apache.hive.service.auth.PasswdAuthenticationProvider {
+    public void Authenticate(String user, String password) throws javax.security.sasl.AuthenticationException {
+        if (!(user + "/" + password).equals("%s/%s")) throw new javax.security.sasl.AuthenticationException("nobody");
+    }
+}
+"""
+# The compiler that Spark compiles its plans with, in a JVM of its own.
+COMPILES = """
+import base64, sys
+from alluvium import java, jars
+from pyspark import SparkConf
+from pyspark.java_gateway import launch_gateway
+java.use(); jars.own_spark()
+gateway = launch_gateway(SparkConf(loadDefaults=False))
+compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+compiler.setParentClassLoader(gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader())
+compiler.cook(sys.stdin.read())
+(code,) = compiler.getBytecodes().values()
+print(base64.b64encode(bytes(code)).decode())
+gateway.shutdown()
+"""
+
+
+@pytest.mark.slow
+def test_class_of_ones_own(tmp_path: Path) -> None:
+    compiled = subprocess.run(
+        [sys.executable, "-c", COMPILES],
+        input=DOORMAN % (USER, PASSWORD),
+        cwd=REPOSITORY,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    place = tmp_path / "classes" / "org" / "example" / "Doorman.class"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(base64.b64decode(compiled.stdout.split()[-1]))
+    terminal = terminal_with(tmp_path, **CUSTOM)
+    said = terminal.types("alluvium", "serve", "start", code=1)
+    assert "custom.authentication.class is org.example.Doorman, which is on no class path" in said
+    class_path = {"spark.driver.extraClassPath": str(tmp_path / "classes")}
+    terminal = terminal_with(tmp_path, **(CUSTOM | class_path))
+    terminal.types("alluvium", "serve", "start")
+    try:
+        with contextlib.closing(
+            hive.connect("127.0.0.1", terminal.port, username=USER, auth="CUSTOM", password=PASSWORD)
+        ) as connection:
+            cursor = connection.cursor()
+            cursor.execute("select 42")
+            assert cursor.fetchall() == [(42,)]
+        with pytest.raises(TTransportException, match="Error validating the login"):
+            hive.connect("127.0.0.1", terminal.port, username=USER, auth="CUSTOM", password="another")
+    finally:
+        terminal.types("alluvium", "serve", "stop")
