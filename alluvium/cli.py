@@ -149,8 +149,8 @@ def scaffold(
     source: Annotated[str, typer.Option(help="Name of the dbt source; the tables are silver.slv_<source>__<entity>.")],
     entities: Annotated[list[str] | None, typer.Option(help="Only this entity; more than once.")] = None,
     file_format: Annotated[
-        FileFormat, typer.Option(help="Of the tables; hudi is refused, see ALLUVIUM_FILE_FORMAT.")
-    ] = FileFormat.delta,
+        FileFormat | None, typer.Option(help="Of states and histories; new ones have the project's by default.")
+    ] = None,
     history: Annotated[bool, typer.Option("--history", help="A history of each entity, too.")] = False,
     deletes: Annotated[
         Deletes | None,
@@ -167,11 +167,6 @@ def scaffold(
 
     Again, after new entities or columns appeared: they are added; a file that was edited by hand is shown and left.
     """
-    if file_format is FileFormat.hudi:
-        raise AlluviumError(
-            "scaffold: --file-format hudi: models get their format from the environment, and are the same in both: "
-            "leave the option out, and build with ALLUVIUM_FILE_FORMAT=hudi (docs/guide/hudi.md)."
-        )
     found = _inspected(path, Sampling(objects, megabytes * 1024**2))
     planned = plan(
         found,
@@ -180,6 +175,7 @@ def scaffold(
         entities=entities or (),
         history=history,
         deletes=deletes.value if deletes else None,
+        file_format=file_format.value if file_format else None,
         force=force,
     )
     # Before the report: what is said to be written is, also where nobody reads on.

@@ -12,7 +12,7 @@ from .changes import Change, write
 from .declared import declared_tables
 from .feeds import Feed, feeds_of
 from .names import slug
-from .notices import of_deletes, of_entities_without_columns, of_feeds, of_replaced_sources
+from .notices import of_entities_without_columns, of_feeds, of_other_tables, of_replaced_sources
 from .project import open_project
 from .writer import Writer
 
@@ -66,6 +66,7 @@ def plan(
     entities: Sequence[str] = (),
     history: bool = False,
     deletes: str | None = None,
+    file_format: str | None = None,
     force: bool = False,
 ) -> Scaffold:
     """What a scaffold would do; nothing is written.
@@ -78,6 +79,8 @@ def plan(
         history: whether each has a history; one that is there stays in line without it.
         deletes: ``soft`` keeps the last values of a deleted row, ``hard`` its key alone; None for what a state that is
             there has, else soft.
+        file_format: ``delta`` or ``hudi``, of states and histories; None for what one that is there says, else nothing,
+            which is the project's.
         force: whether files that were edited by hand are replaced.
 
     Raises:
@@ -95,7 +98,7 @@ def plan(
         if entity not in known:
             raise AlluviumError(f"entity {entity!r} is not in {inspection.location}; there are: {', '.join(known)}.")
     prefix = "" if opened.name == OWN_NAME else f"{OWN_NAME}."
-    writer = Writer(opened, source, prefix, deletes, inspection.location, force=force)
+    writer = Writer(opened, source, prefix, deletes, file_format, inspection.location, force=force)
     declared = _declared(project / writer.sources_path(), source, opened, force=force)
     feeds = feeds_of(inspection, entities, declared, source)
     if not feeds:
@@ -106,7 +109,7 @@ def plan(
     notices = (
         *of_feeds(feeds, changes[0], history=history),
         *of_entities_without_columns([one for one in inspection.entities if not entities or one.name in entities]),
-        *of_deletes(changes, deletes),
+        *of_other_tables(changes, deletes, file_format),
         *of_replaced_sources(declared, feeds, changes[0]),
     )
     return Scaffold(changes, tuple(feeds), notices)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,12 +44,21 @@ def of_entities_without_columns(entities: Sequence[Entity]) -> Iterator[tuple[st
             )
 
 
-def of_deletes(changes: Sequence[Change], deletes: str | None) -> Iterator[tuple[str, str]]:
-    """Of states whose delete policy is another one now."""
+def of_other_tables(
+    changes: Sequence[Change], deletes: str | None, file_format: str | None
+) -> Iterator[tuple[str, str]]:
+    """Of states and histories that have to be built anew, and of what their format needs."""
     for change in changes:
+        said = []
         if deletes and change.kind == "replaced" and "\n-    meta={" in change.difference:
+            said.append(f"delete_policy is {deletes} now")
+        if file_format and change.kind == "replaced" and re.search(r"\n[+-]    file_format=", change.difference):
+            said.append(f"file_format is {file_format} now")
+        if said:
             model = change.path.rpartition("/")[2].removesuffix(".sql")
-            yield model, f"delete_policy is {deletes} now; apply it with dbt build --full-refresh --select {model}+"
+            yield model, f"{' and '.join(said)}; apply it with dbt build --full-refresh --select {model}+"
+    if file_format == "hudi":
+        yield "file_format", "tables of Hudi's need a session that knows it; set ALLUVIUM_FILE_FORMAT=hudi for dbt."
 
 
 def of_replaced_sources(

@@ -33,6 +33,7 @@ RESERVED = frozenset(
 )
 _DESCRIPTION = re.compile(r"{% docs (\w+) %}(.*?){% enddocs %}", re.DOTALL)
 DELETE_POLICIES = ("soft", "hard")
+FILE_FORMATS = (None, "delta", "hudi")
 
 
 class Writer:
@@ -43,17 +44,27 @@ class Writer:
         source: name of the dbt source.
         prefix: of macros and tests, with its dot; empty in Alluvium's own project.
         deletes: delete policy of the states; None for that of a state that is there, else the first.
+        file_format: of states and histories; None for what one that is there says, else none.
         location: that was inspected.
         force: whether files that were edited by hand are replaced.
     """
 
     def __init__(
-        self, project: Project, source: str, prefix: str, deletes: str | None, location: str, *, force: bool
+        self,
+        project: Project,
+        source: str,
+        prefix: str,
+        deletes: str | None,
+        file_format: str | None,
+        location: str,
+        *,
+        force: bool,
     ) -> None:
         self._project = project
         self._source = source
         self._prefix = prefix
         self._deletes = deletes
+        self._file_format = file_format
         self._location = location
         self._force = force
         self._templates = templates.environment(Path(__file__).parent / "templates")
@@ -93,18 +104,26 @@ class Writer:
         file = self._project.directory / path
         there = same_lines(read_text(file)) if file.exists() else None
         texts = {
-            (deletes, others, is_row): self._render(
-                model.template, feed=feed, is_row=is_row, deletes=deletes, snapshotted_with=others
+            (deletes, file_format, others, is_row): self._render(
+                model.template,
+                feed=feed,
+                is_row=is_row,
+                deletes=deletes,
+                file_format=file_format,
+                snapshotted_with=others,
             )
             for deletes in DELETE_POLICIES
+            for file_format in FILE_FORMATS
             for others in ((), feed.snapshotted_with)
             for is_row in (True, False)
         }
         written = next((choices for choices, text in texts.items() if text == there), None)
-        deletes, others, _ = written or (DELETE_POLICIES[0], (), False)
+        deletes, file_format, others, _ = written or (DELETE_POLICIES[0], FILE_FORMATS[0], (), False)
         if feed.takes_part_in_snapshots:
             others = feed.snapshotted_with
-        wanted = texts[self._deletes or deletes, others, feed.options["shape"] == "row"]
+        wanted = texts[
+            self._deletes or deletes, self._file_format or file_format, others, feed.options["shape"] == "row"
+        ]
         return self._change(path, wanted, None, is_own=written is not None)
 
     def _sources(self, feeds: Sequence[Feed]) -> Change:

@@ -322,6 +322,23 @@ def test_deletes_said_later(root: Path) -> None:
     assert set(kinds(scaffolded(root)).values()) == {"same"}, "nothing is said of deletes: they stay"
 
 
+def test_file_format_said_later(root: Path) -> None:
+    scaffolded(root, history=True)
+    history = STATE.replace("_state", "_history")
+    scaffold = scaffolded(root, file_format="hudi")
+    assert {path for path, kind in kinds(scaffold).items() if kind != "same"} == {f"{STATE}.sql", f"{history}.sql"}
+    assert [(subject, notice.partition(";")[0]) for subject, notice in scaffold.notices] == [
+        ("slv_shop__orders_state", "file_format is hudi now"),
+        ("slv_shop__orders_history", "file_format is hudi now"),
+        ("file_format", "tables of Hudi's need a session that knows it"),
+    ]
+    for path in (STATE, history):
+        assert '    incremental_strategy="merge",\n    file_format="hudi",\n    post_hook=' in read(root, f"{path}.sql")
+    assert set(kinds(scaffolded(root)).values()) == {"same"}, "nothing is said of the format: it stays"
+    both = scaffolded(root, file_format="delta", deletes="hard")
+    assert both.notices[0][1].startswith("delete_policy is hard now and file_format is delta now; ")
+
+
 def test_question_of_a_column_that_is_added(root: Path) -> None:
     scaffolded(root)
     landed(root / "landing", "shop.public.orders", {"order_id": 3, "note": "a", "price": "BNI="}, offset=2)

@@ -233,16 +233,6 @@ def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
         assert (root / "project" / SOURCES).exists() == is_there
 
 
-def test_command_refuses_hudi_before_it_looks(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["alluvium", "scaffold", "nowhere", "--source", "shop", "--file-format", "hudi"])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 1
-    assert "--file-format hudi" in capsys.readouterr().err
-
-
 def test_item_is_put_where_it_belongs() -> None:
     text = "a:\n  - name: x # first\n    b: [1]\n\n# about c\nc: 1\n"
     assert inserted(text, ["a"], None, "  - name: y\n") == text.replace("[1]\n", "[1]\n  - name: y\n")
