@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from alluvium import AlluviumError, jars, java
+from alluvium import AlluviumError, jars, java, yarn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,20 +35,18 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
         project_directory: what relative paths in `parameters` start from; the working directory when None.
 
     Raises:
-        AlluviumError: no Java, no jars, or another process uses the metastore.
+        AlluviumError: no Java, no jars, another process uses the metastore, or no cluster where one is asked for.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     running = SparkContext._active_spark_context is not None
-    if not running:
-        os.environ.update(environment())
     builder = SparkSession.builder.enableHiveSupport()
     if not running:
         directory = (project_directory or Path.cwd()).resolve()
         settings = absolute(parameters, directory)
         claim(settings.get(METASTORE, ""))
-        for key, value in with_runtime(settings, jars.class_path(), java.use(), jars.cache_directory()).items():
+        for key, value in complete(settings).items():
             builder = builder.config(key, value)
     spark = builder.getOrCreate()
     if not running:
@@ -58,6 +56,19 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
         spark.conf.set("alluvium.project_directory", str(project_directory.resolve()))
     importlib.import_module("spark_udfs").register(spark)
     return spark
+
+
+def complete(settings: Mapping[str, str]) -> dict[str, str]:
+    """`settings` with what the machine adds, or the cluster; and the environment of this process set accordingly.
+
+    Raises:
+        AlluviumError: no Java, no jars, or this is not the cluster that `settings` ask for.
+    """
+    if yarn.is_meant(settings):
+        yarn.require(os.environ)
+        return with_runtime(yarn.with_defaults(settings, os.environ), [], None, jars.cache_directory())
+    os.environ.update(environment())
+    return with_runtime(settings, jars.class_path(), java.use(), jars.cache_directory())
 
 
 def environment() -> dict[str, str]:
@@ -86,12 +97,21 @@ def absolute(parameters: Mapping[str, str], directory: Path) -> dict[str, str]:
     return settings
 
 
-def with_runtime(settings: Mapping[str, str], files: list[Path], runtime: java.Java, cache: Path) -> dict[str, str]:
-    """`settings` with what depends on the machine: class path, logging, Derby's log, certificates."""
+def with_runtime(
+    settings: Mapping[str, str], files: list[Path], runtime: java.Java | None, cache: Path
+) -> dict[str, str]:
+    """`settings` with what depends on the machine: class path, logging, Derby's log, certificates.
+
+    Args:
+        settings: Spark's, by name.
+        files: jars before those of `settings`.
+        runtime: the selected Java; None for a cluster's own.
+        cache: directory for what is derived.
+    """
     result = dict(settings)
     # The class path, not spark.jars: the threads of a hosted Thrift server see nothing else (Spark 3.5.7).
     result[CLASS_PATH] = os.pathsep.join([*map(str, files), *filter(None, [settings.get(CLASS_PATH)])])
-    options = [f"-Dlog4j2.configurationFile=file:{LOGGING}", *java.options(runtime, cache)]
+    options = [f"-Dlog4j2.configurationFile=file:{LOGGING}", *(java.options(runtime, cache) if runtime else [])]
     database = DERBY.match(settings.get(METASTORE, ""))
     if database:
         home = Path(database[2]).parent

@@ -16,21 +16,61 @@ ROOT = Path(__file__).resolve().parents[3]
 JAVA = java.Java(Path("/java"), 17, "PATH")
 
 
-def profile(**environment: str) -> dict[str, str]:
-    """Settings of profiles.yml's default target with `environment` set."""
+def profile(target: str = "local", **environment: str) -> dict[str, str]:
+    """Settings of a target of profiles.yml with `environment` set."""
     text = jinja2.Template((ROOT / "profiles.yml").read_text(encoding="utf-8")).render(
         env_var=lambda name, default: environment.get(name, default)
     )
     document = yaml.safe_load(text)["alluvium"]
-    target = document["outputs"][document["target"]]
-    assert (target["type"], target["method"], target["schema"]) == ("spark", "session", "silver")
-    settings: dict[str, str] = target["server_side_parameters"]
+    assert document["target"] == "local"
+    output = document["outputs"][target]
+    assert (output["type"], output["method"], output["schema"]) == ("spark", "session", "silver")
+    settings: dict[str, str] = output["server_side_parameters"]
     return settings
 
 
-def test_every_setting_is_text() -> None:
+@pytest.mark.parametrize("target", ["local", "emr"])
+def test_every_setting_is_text(target: str) -> None:
     """dbt hands them to Spark as they are; a YAML boolean would arrive as `True`."""
-    assert {key: value for key, value in profile().items() if not isinstance(value, str)} == {}
+    assert {key: value for key, value in profile(target).items() if not isinstance(value, str)} == {}
+
+
+def test_cluster_differs_where_the_machine_is_another_one() -> None:
+    local, cluster = profile(), profile("emr")
+    assert {name for name in local if name not in cluster} == {
+        "spark.hadoop.javax.jdo.option.ConnectionURL",
+        "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes",
+        "spark.sql.shuffle.partitions",
+        "spark.databricks.delta.snapshotPartitions",
+        "spark.ui.enabled",
+        "spark.driver.host",
+        "spark.driver.bindAddress",
+    }
+    assert {name for name in cluster if cluster[name] != local.get(name)} == {
+        "spark.master",
+        "spark.sql.warehouse.dir",
+        "spark.yarn.dist.archives",
+        "spark.driver.extraClassPath",
+        "spark.jars",
+        "spark.driver.memory",
+    }
+
+
+@pytest.mark.parametrize("file_format", ["delta", "hudi"])
+def test_jars_of_the_cluster_are_for_the_driver_and_the_executors(file_format: str) -> None:
+    settings = profile("emr", ALLUVIUM_FILE_FORMAT=file_format)
+    on_class_path = settings["spark.driver.extraClassPath"].split(":")
+    assert on_class_path == settings["spark.jars"].split(",")
+    assert ("/usr/lib/hudi/hudi-spark-bundle.jar" in on_class_path) == (file_format == "hudi")
+    assert ("HoodieSparkSessionExtension" in settings["spark.sql.extensions"]) == (file_format == "hudi")
+
+
+def test_tables_of_the_cluster_are_where_the_step_says() -> None:
+    said = {"ALLUVIUM_WAREHOUSE": "s3://tables/warehouse", "ALLUVIUM_PYTHON_ARCHIVE": "/e.tar.gz"}
+    settings = session.absolute(profile("emr", **said), Path("/project"))
+    assert settings[session.WAREHOUSE] == "s3://tables/warehouse"
+    assert settings["spark.yarn.dist.archives"] == "/e.tar.gz#environment"
+    assert session.METASTORE not in settings
 
 
 def test_locations_are_below_the_project(tmp_path: Path) -> None:
