@@ -1,4 +1,4 @@
-"""The dbt project, as one archive in the stack's bucket."""
+"""The dbt project as one archive, and what runs it, in the stack's bucket."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ from botocore.exceptions import ClientError
 
 from alluvium import AlluviumError
 from alluvium.emr.aws import code
+from alluvium.wording import INSTALL_WITH_LINKS
 
-__all__ = ["PREFIX", "archive", "files", "is_there", "upload"]
+__all__ = ["ARCHIVE", "PREFIX", "WHEEL", "archive", "check_wheel", "files", "is_there", "script", "upload"]
 
 PREFIX = "project/"
+ARCHIVE = "project.zip"
+# Names the wheel that steps install, of those that are in the bucket.
+WHEEL = "wheel.txt"
+SCRIPT = Path(__file__).with_name("step.sh")
+# Of a wheel: what deploy/emr/step.sh installs before it.
+LOCKS = ("alluvium/emr/requirements.lock", "alluvium/emr/requirements-build.lock")
 PROJECT = "dbt_project.yml"
 # Beside dbt_project.yml; those that a project has not are left out.
 SINGLE = (PROJECT, "profiles.yml", "packages.yml", "dependencies.yml", "package-lock.yml", "selectors.yml")
@@ -71,6 +78,43 @@ def archive(found: dict[str, Path]) -> bytes:
             entry.external_attr = 0o644 << 16
             made.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED, compresslevel=9)
     return written.getvalue()
+
+
+def check_wheel(path: Path) -> None:
+    """Refuse a file that is no wheel of Alluvium with its locked requirements.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        AlluviumError: it is none.
+    """
+    if path.suffix != ".whl":
+        raise AlluviumError(f"emr: --wheel {path} is no wheel; build one with 'pip wheel --no-deps .'.")
+    try:
+        with zipfile.ZipFile(path) as read:
+            names = set(read.namelist())
+    except zipfile.BadZipFile as error:
+        raise AlluviumError(f"emr: --wheel {path} cannot be read ({error}); build it anew.") from error
+    if not names.issuperset(LOCKS):
+        raise AlluviumError(
+            f"emr: --wheel {path} has no {LOCKS[0]}; build it with 'pip wheel --no-deps .' in a checkout of Alluvium."
+        )
+
+
+def script() -> bytes:
+    """The script of a step, of this version.
+
+    Raises:
+        AlluviumError: its link leads nowhere, as after a checkout without symbolic links.
+    """
+    try:
+        content = SCRIPT.read_bytes()
+    except OSError:
+        content = b""
+    if not content.startswith(b"#!"):
+        raise AlluviumError(f"{SCRIPT} is no script: {INSTALL_WITH_LINKS}")
+    return content
 
 
 def is_there(s3: Any, bucket: str, key: str, content: bytes) -> bool:

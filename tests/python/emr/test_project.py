@@ -7,7 +7,13 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
-from alluvium.emr.project import archive, files
+import pytest
+
+from alluvium import AlluviumError
+from alluvium.emr import project as projects
+from alluvium.emr.project import archive, check_wheel, files
+
+from .test_template import REPOSITORY
 
 
 def project(directory: Path) -> Path:
@@ -25,6 +31,15 @@ def project(directory: Path) -> Path:
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text, encoding="utf-8")
     return directory
+
+
+def wheel(path: Path, text: str = "") -> Path:
+    """A wheel with the repository's lock files, as its own has."""
+    with zipfile.ZipFile(path, "w") as written:
+        written.writestr("alluvium/__init__.py", text)
+        for name in projects.LOCKS:
+            written.writestr(name, (REPOSITORY / name).read_bytes())
+    return path
 
 
 def test_archive_has_what_a_build_needs(tmp_path: Path) -> None:
@@ -57,3 +72,25 @@ def test_directories_are_those_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "sql").mkdir()
     (tmp_path / "sql" / "customers.sql").write_text("", encoding="utf-8")
     assert list(files(tmp_path)) == ["dbt_project.yml", "macros/one.sql", "profiles.yml", "sql/customers.sql"]
+
+
+def test_wheel_has_the_lock_files(tmp_path: Path) -> None:
+    check_wheel(wheel(tmp_path / "alluvium-0.1.0-py3-none-any.whl"))
+    for name, text in {
+        "other.zip": "is no wheel",
+        "empty.whl": "cannot be read",
+        "theirs.whl": "has no alluvium/emr",
+    }.items():
+        (tmp_path / name).write_bytes(b"")
+        if name == "theirs.whl":
+            (tmp_path / name).write_bytes(archive({"shop.py": Path(__file__)}))
+        with pytest.raises(AlluviumError, match=text):
+            check_wheel(tmp_path / name)
+
+
+def test_package_ships_what_steps_need() -> None:
+    shipped = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"alluvium.emr" = ["cluster.yaml", "step.sh", "*.lock"]' in shipped
+    for name in projects.LOCKS:
+        assert (REPOSITORY / name).is_symlink()
+        assert "--hash=sha256:" in (REPOSITORY / name).read_text(encoding="utf-8")
