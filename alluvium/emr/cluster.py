@@ -9,9 +9,10 @@ from botocore.exceptions import ClientError
 
 from alluvium.emr.aws import code
 
-__all__ = ["Cluster", "Step", "find", "steps"]
+__all__ = ["Cluster", "Step", "find", "step", "steps"]
 
 ENDED = frozenset({"TERMINATED", "TERMINATED_WITH_ERRORS"})
+STEP_ENDED = frozenset({"COMPLETED", "CANCELLED", "FAILED", "INTERRUPTED"})
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,11 @@ class Cluster:
         """Whether it never runs again."""
         return self.state in ENDED
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether it runs nothing more."""
+        return self.has_ended or self.state == "TERMINATING"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -50,11 +56,20 @@ class Step:
         id: EMR's.
         name: what it does.
         state: EMR's word.
+        reason: for the state; empty where EMR has none.
+        arguments: of its program.
     """
 
     id: str
     name: str
     state: str
+    reason: str
+    arguments: tuple[str, ...]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        return self.state in STEP_ENDED
 
 
 def find(emr: Any, cluster: str) -> Cluster | None:
@@ -101,4 +116,33 @@ def steps(emr: Any, cluster: str) -> list[Step]:
         ClientError: AWS refuses.
     """
     pages = emr.get_paginator("list_steps").paginate(ClusterId=cluster)
-    return [Step(step["Id"], step["Name"], step["Status"]["State"]) for page in pages for step in page["Steps"]]
+    return [_step(found) for page in pages for found in page["Steps"]]
+
+
+def step(emr: Any, cluster: str, identity: str) -> Step:
+    """One step.
+
+    Args:
+        emr: client of the region.
+        cluster: its id.
+        identity: of the step.
+
+    Raises:
+        ClientError: there is no such step, or AWS refuses.
+    """
+    return _step(emr.describe_step(ClusterId=cluster, StepId=identity)["Step"])
+
+
+def _step(found: dict[str, Any]) -> Step:
+    status = found["Status"]
+    details = status.get("FailureDetails", {})
+    # "Unknown Error" is what EMR says where it has found nothing in the logs.
+    known = {details.get("Reason", ""), details.get("Message", "")} - {"", "Unknown Error"}
+    said = status.get("StateChangeReason", {}).get("Message", "")
+    return Step(
+        id=found["Id"],
+        name=found["Name"],
+        state=status["State"],
+        reason=" ".join("; ".join(sorted(known) or [said]).split()).rstrip("."),
+        arguments=tuple(found.get("Config", {}).get("Args", ())),
+    )

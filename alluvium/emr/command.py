@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -18,7 +20,7 @@ from alluvium.options import Debug, examples
 
 if TYPE_CHECKING:
     from alluvium.emr.aws import Clients
-    from alluvium.emr.cluster import Cluster
+    from alluvium.emr.cluster import Cluster, Step
     from alluvium.emr.stack import Stack
 
 app = typer.Typer(no_args_is_help=True, help="A cluster of Amazon EMR for the project: a CloudFormation stack.")
@@ -28,7 +30,15 @@ StackName = Annotated[str, typer.Option("--stack", metavar="NAME", help="Of the 
 Vpc = Annotated[str | None, typer.Option(metavar="ID", help="VPC of the subnet; needed once, for a new stack.")]
 Subnet = Annotated[str | None, typer.Option(metavar="ID", help="Private subnet; needed once, for a new stack.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")]
+Env = Annotated[
+    list[str] | None,
+    typer.Option("--env", metavar="NAME=VALUE", help="Variable for dbt, which EMR shows to others; more than once."),
+]
 DEFAULT_STACK = "alluvium"
+ENVIRONMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+HISTORY_PORT = 18080
+THRIFT_PORT = 10000
+LINES_OF_A_FAILURE = 20
 
 
 class LogFile(str, Enum):
@@ -143,6 +153,7 @@ def status(stack: StackName = DEFAULT_STACK, region: Region = None, debug: Debug
     """Say how the stack and its cluster are, and how to reach the cluster."""
     from alluvium.emr import cluster as clusters
     from alluvium.emr import stack as stacks
+    from alluvium.emr import steps
 
     with _clients(region) as clients:
         found = stacks.require(clients.cloudformation, stack, clients.region)
@@ -153,12 +164,15 @@ def status(stack: StackName = DEFAULT_STACK, region: Region = None, debug: Debug
             typer.echo("cluster  none")
             return
         typer.echo(f"cluster  {cluster.id} {cluster.state}{_in_brackets(cluster.reason)}, {cluster.release}")
-        for step in clusters.steps(clients.emr, cluster.id)[:5]:
+        known = clusters.steps(clients.emr, cluster.id)
+        for step in known[:5]:
             typer.echo(f"step     {step.id} {step.state} {step.name}")
         if cluster.has_ended:
             typer.echo("next     alluvium emr up")
         elif cluster.primary_instance:
-            typer.echo(f"reach    {_port_forwarding(cluster.primary_instance, clients.region)}")
+            typer.echo(f"reach    {_port_forwarding(cluster.primary_instance, clients.region, HISTORY_PORT)}")
+            if steps.server(known) is not None:
+                typer.echo(f"server   {_port_forwarding(cluster.primary_instance, clients.region, THRIFT_PORT)}")
 
 
 @app.command(epilog=examples("alluvium emr down", "alluvium emr down --dry-run"))
@@ -196,40 +210,166 @@ def down(
 )
 def push(
     project_dir: Annotated[Path, typer.Option(envvar="DBT_PROJECT_DIR", help="Directory of dbt_project.yml.")] = Path(),
-    wheel: Annotated[Path | None, typer.Option(help="A wheel to go with it.")] = None,
+    wheel: Annotated[
+        Path | None, typer.Option(help="Alluvium's, which steps install; once, and again for another version.")
+    ] = None,
     dry_run: DryRun = False,
     stack: StackName = DEFAULT_STACK,
     region: Region = None,
     debug: Debug = False,
 ) -> None:
-    """Upload the dbt project, as one archive, to the stack's bucket. What is there already is not sent again."""
+    """Upload the dbt project and what runs it to the stack's bucket. What is there already is not sent again."""
     from alluvium.emr import project
     from alluvium.emr import stack as stacks
 
-    contents = {f"{project.PREFIX}project.zip": project.archive(project.files(project_dir))}
+    contents = {project.ARCHIVE: project.archive(project.files(project_dir)), project.SCRIPT.name: project.script()}
     if wheel is not None:
-        if wheel.suffix != ".whl":
-            raise AlluviumError(f"emr: --wheel {wheel} is no wheel; build one with 'pip wheel --no-deps .'.")
-        contents[f"{project.PREFIX}{wheel.name}"] = wheel.read_bytes()
+        project.check_wheel(wheel)
+        # The name last: a step that begins meanwhile finds what it names.
+        contents |= {wheel.name: wheel.read_bytes(), project.WHEEL: wheel.name.encode()}
     with _clients(region) as clients:
-        found = stacks.require(clients.cloudformation, stack, clients.region)
-        if found.bucket is None:
-            raise AlluviumError(f"emr: stack {stack} is {found.status} and has no bucket; run 'alluvium emr up' first.")
-        for key, content in contents.items():
-            address = f"s3://{found.bucket}/{key} ({len(content):,} bytes)"
-            if project.is_there(clients.s3, found.bucket, key, content):
+        bucket = _bucket(stacks.require(clients.cloudformation, stack, clients.region))
+        for name, content in contents.items():
+            key = f"{project.PREFIX}{name}"
+            address = f"s3://{bucket}/{key} ({len(content):,} bytes)"
+            if project.is_there(clients.s3, bucket, key, content):
                 typer.echo(f"is there {address}")
             elif dry_run:
                 typer.echo(f"would upload {address}")
             else:
-                project.upload(clients.s3, found.bucket, key, content)
+                project.upload(clients.s3, bucket, key, content)
                 typer.echo(f"uploaded {address}")
+
+
+@app.command(
+    epilog=examples(
+        "alluvium emr build",
+        "alluvium emr build -- --select +slv_shop__orders",
+        "alluvium emr build --command test --no-wait",
+    )
+)
+def build(
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENT ...]", help="Of dbt.")] = None,
+    command: Annotated[str, typer.Option(help="Of dbt, in place of build; `docs generate`.")] = "build",
+    env: Env = None,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Add the step, and leave it.")] = False,
+    lines: Annotated[int, typer.Option("-n", "--lines", min=1, help="Of what it has printed, at its end.")] = 20,
+    dry_run: DryRun = False,
+    stack: StackName = DEFAULT_STACK,
+    region: Region = None,
+    debug: Debug = False,
+) -> None:
+    """Run `dbt build` on the cluster with the uploaded project, as a step with a Spark of its own; wait for its end.
+
+    Ends with 1 where the step fails. A step that waits behind another one begins after it.
+    """
+    from alluvium.emr import cluster as clusters
+    from alluvium.emr import steps
+
+    variables = _checked(env)
+    words = [*shlex.split(command), *(arguments or ())]
+    with _clients(region) as clients:
+        cluster, bucket = _running(clients, stack)
+        steps.check_format(cluster.release, variables)
+        server = steps.server(clusters.steps(clients.emr, cluster.id))
+        if server is not None:
+            raise AlluviumError(
+                f"emr: the Thrift server is step {server.id} ({server.state}), and one Spark at a time writes the "
+                "tables; build through it with 'dbt build --target thrift', or end it with 'alluvium emr serve --stop'."
+            )
+        token = steps.new_token()
+        asked = steps.request(cluster.id, bucket, clients.region, "dbt", words, variables, token)
+        if dry_run:
+            typer.echo(json.dumps(asked, indent=2))
+            return
+        steps.check_uploaded(clients.s3, bucket)
+        step = steps.add(clients.emr, asked)
+        typer.echo(f"added    {step} dbt {shlex.join(words)}")
+        if no_wait:
+            typer.echo(f"look     alluvium emr logs {step}")
+            return
+        with _progress_of_step(clients, bucket, token) as said:
+            ended = steps.wait(clients.emr, cluster.id, step, said)
+        typer.echo("\n".join((steps.printed(clients.s3, bucket, token) or [])[-lines:]))
+        if ended.state != "COMPLETED":
+            raise steps.failure(ended, clusters.find(clients.emr, cluster.id))
+
+
+@app.command(epilog=examples("alluvium emr serve", "alluvium emr serve --stop", "alluvium emr serve --dry-run"))
+def serve(
+    stop: Annotated[bool, typer.Option("--stop", help="End the server, and wait until it has ended.")] = False,
+    env: Env = None,
+    dry_run: DryRun = False,
+    stack: StackName = DEFAULT_STACK,
+    region: Region = None,
+    debug: Debug = False,
+) -> None:
+    """Start the project's Thrift server on the cluster, as a step, and wait until it listens.
+
+    It listens to the primary node alone; what is printed leads there. As long as it runs the cluster does not end
+    itself, and no other step begins. Where one runs, nothing is started.
+    """
+    from alluvium.emr import cluster as clusters
+    from alluvium.emr import steps
+
+    variables = _checked(env)
+    with _clients(region) as clients:
+        cluster, bucket = _running(clients, stack)
+        running = steps.server(clusters.steps(clients.emr, cluster.id))
+        if stop:
+            _stop(clients, bucket, cluster.id, running, dry_run=dry_run)
+            return
+        if running is not None:
+            typer.echo(f"runs     {running.id} {running.state}")
+            step, token = running.id, steps.token_of(running)
+        else:
+            steps.check_format(cluster.release, variables)
+            token = steps.new_token()
+            asked = steps.request(cluster.id, bucket, clients.region, "serve", (), variables, token)
+            if dry_run:
+                typer.echo(json.dumps(asked, indent=2))
+                return
+            steps.check_uploaded(clients.s3, bucket)
+            step = steps.add(clients.emr, asked)
+            typer.echo(f"added    {step} {steps.SERVE}")
+        if dry_run:
+            return
+        with _progress_of_step(clients, bucket, token) as said:
+            found = steps.wait(
+                clients.emr,
+                cluster.id,
+                step,
+                said,
+                lambda: token is None or steps.is_listening(clients.s3, bucket, token),
+            )
+        if found.has_ended:
+            typer.echo("\n".join((_printed(clients, bucket, found) or [])[-LINES_OF_A_FAILURE:]))
+            raise steps.failure(found, clusters.find(clients.emr, cluster.id))
+        typer.echo(f"listens  at 127.0.0.1:{THRIFT_PORT} of the primary node")
+        again = clusters.find(clients.emr, cluster.id)
+        if again is not None and again.primary_instance:
+            typer.echo(f"reach    {_port_forwarding(again.primary_instance, clients.region, THRIFT_PORT)}")
+
+
+def _stop(clients: Clients, bucket: str, cluster: str, running: Step | None, *, dry_run: bool) -> None:
+    from alluvium.emr import steps
+
+    if running is None:
+        typer.echo("no server runs")
+    elif dry_run:
+        typer.echo(f"would end step {running.id}")
+    else:
+        with _progress_of_step(clients, bucket, steps.token_of(running)) as said:
+            steps.end(clients.emr, clients.s3, bucket, cluster, running, said)
+        typer.echo(f"ended    {running.id}")
 
 
 @app.command(epilog=examples("alluvium emr logs", "alluvium emr logs s-1A2B3C4D5E6F7 --file stdout --lines 100"))
 def logs(
     step: Annotated[str | None, typer.Argument(metavar="STEP", help="Id of a step; all are listed without.")] = None,
-    file: Annotated[LogFile, typer.Option(help="Which log of the step.")] = LogFile.stderr,
+    file: Annotated[
+        LogFile | None, typer.Option(help="Which of EMR's logs; without, what `build` or `serve` prints, else stderr.")
+    ] = None,
     lines: Annotated[int, typer.Option("-n", "--lines", min=1, help="The last lines.")] = 50,
     stack: StackName = DEFAULT_STACK,
     region: Region = None,
@@ -240,12 +380,16 @@ def logs(
     from alluvium.emr import logs as texts
 
     with _clients(region) as clients:
-        cluster = _cluster(clients, stack)
+        cluster, bucket = _cluster(clients, stack)
+        all_steps = clusters.steps(clients.emr, cluster.id)
         if step is not None:
-            typer.echo("\n".join(texts.last_lines(clients.s3, cluster, step, file.value, lines)))
+            own = None if file else _printed(clients, bucket, next((one for one in all_steps if one.id == step), None))
+            name = (file or LogFile.stderr).value
+            said = texts.last_lines(clients.s3, cluster, step, name, lines) if own is None else own[-lines:]
+            typer.echo("\n".join(said))
             return
         there = texts.of_steps(clients.s3, cluster)
-        for known in clusters.steps(clients.emr, cluster.id):
+        for known in all_steps:
             typer.echo(
                 f"{known.id}  {known.state:<10} {known.name}  {', '.join(sorted(there.get(known.id, ())))}".rstrip()
             )
@@ -263,9 +407,8 @@ def _clients(region: str | None) -> Iterator[Clients]:
 
 
 @contextmanager
-def _progress(clients: Clients) -> Iterator[None]:
-    from alluvium.emr import stack
-
+def _spinner(text: str) -> Iterator[Callable[[str], None] | None]:
+    """What changes the text of a spinner on a terminal; None elsewhere."""
     console = Console(stderr=True)
     shown = Progress(
         SpinnerColumn(),
@@ -276,10 +419,38 @@ def _progress(clients: Clients) -> Iterator[None]:
         disable=not console.is_terminal,
     )
     with shown:
-        task = shown.add_task("asking CloudFormation", total=None)
-        if console.is_terminal:
-            stack.watch(clients.cloudformation, lambda text: shown.update(task, description=text))
+        task = shown.add_task(text, total=None)
+        yield (lambda said: shown.update(task, description=said)) if console.is_terminal else None
+
+
+@contextmanager
+def _progress(clients: Clients) -> Iterator[None]:
+    from alluvium.emr import stack
+
+    with _spinner("asking CloudFormation") as show:
+        if show is not None:
+            stack.watch(clients.cloudformation, show)
         yield
+
+
+@contextmanager
+def _progress_of_step(clients: Clients, bucket: str, token: str | None) -> Iterator[Callable[[Step], None]]:
+    """What says how a step goes: its last line on a terminal, each new state elsewhere."""
+    from alluvium.emr import steps
+
+    last = ""
+    with _spinner("asking EMR") as show:
+
+        def said(step: Step) -> None:
+            nonlocal last
+            if show is not None:
+                lines = steps.printed(clients.s3, bucket, token) if token and step.state == "RUNNING" else None
+                show(f"{step.id} {step.state} {lines[-1] if lines else ''}".rstrip())
+            elif step.state != last:
+                typer.echo(f"step     {step.id} {step.state}", err=True)
+                last = step.state
+
+        yield said
 
 
 def _given(
@@ -313,7 +484,16 @@ def _next_cluster(clients: Clients, stack: Stack) -> dict[str, str]:
     return {"ClusterNumber": str(int(stack.parameters.get("ClusterNumber", "1")) + 1)}
 
 
-def _cluster(clients: Clients, name: str) -> Cluster:
+def _bucket(stack: Stack) -> str:
+    if stack.bucket is None:
+        raise AlluviumError(
+            f"emr: stack {stack.name} is {stack.status} and has no bucket; run 'alluvium emr up' first."
+        )
+    return stack.bucket
+
+
+def _cluster(clients: Clients, name: str) -> tuple[Cluster, str | None]:
+    """The cluster of a stack, and the name of the bucket."""
     from alluvium.emr import cluster as clusters
     from alluvium.emr import stack as stacks
 
@@ -321,13 +501,36 @@ def _cluster(clients: Clients, name: str) -> Cluster:
     found = clusters.find(clients.emr, stack.cluster) if stack.cluster else None
     if found is None:
         raise AlluviumError(f"emr: stack {name} is {stack.status} and has no cluster; run 'alluvium emr up' first.")
-    return found
+    return found, stack.bucket
 
 
-def _port_forwarding(instance: str, region: str) -> str:
+def _running(clients: Clients, name: str) -> tuple[Cluster, str]:
+    """A cluster that takes steps, and the name of the bucket."""
+    cluster, bucket = _cluster(clients, name)
+    if cluster.is_ending or bucket is None:
+        reason = _in_brackets(cluster.reason)
+        raise AlluviumError(f"emr: cluster {cluster.id} is {cluster.state}{reason}; run 'alluvium emr up' first.")
+    return cluster, bucket
+
+
+def _printed(clients: Clients, bucket: str | None, step: Step | None) -> list[str] | None:
+    from alluvium.emr import steps
+
+    token = steps.token_of(step) if step else None
+    return steps.printed(clients.s3, bucket, token) if token and bucket else None
+
+
+def _checked(variables: list[str] | None) -> list[str]:
+    for pair in variables or ():
+        if not ENVIRONMENT.fullmatch(pair):
+            raise AlluviumError(f"emr: --env {pair.partition('=')[0]}: write NAME=VALUE.")
+    return variables or []
+
+
+def _port_forwarding(instance: str, region: str, port: int) -> str:
     return (
         f"aws ssm start-session --region {region} --target {instance} "
-        "--document-name AWS-StartPortForwardingSession --parameters portNumber=18080,localPortNumber=18080"
+        f"--document-name AWS-StartPortForwardingSession --parameters portNumber={port},localPortNumber={port}"
     )
 
 

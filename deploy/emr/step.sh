@@ -67,6 +67,8 @@ end_child() {
 
 exec 3>&1 >"$log" 2>&1
 trap finish EXIT
+# Before all else: PIP_INDEX_URL, for one, is for the environment.
+[ ${#variables[@]} = 0 ] || export "${variables[@]}"
 
 fetch() {
     aws s3 cp --only-show-errors "$bucket/project/$1" "$work/$1" ||
@@ -124,8 +126,7 @@ export PYSPARK_DRIVER_PYTHON=$environment/bin/python
 export PATH=$environment/bin:$PATH
 export ALLUVIUM_WAREHOUSE=$bucket/warehouse
 export ALLUVIUM_PYTHON_ARCHIVE=$environment.tar.gz
-export DBT_TARGET=emr DBT_USE_COLORS=false
-[ ${#variables[@]} = 0 ] || export "${variables[@]}"
+export DBT_TARGET=${DBT_TARGET:-emr} DBT_USE_COLORS=false
 if [ -e packages.yml ] || [ -e dependencies.yml ]; then
     ALLUVIUM_PACKAGE=$(alluvium package)
     export ALLUVIUM_PACKAGE

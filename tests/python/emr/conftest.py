@@ -13,6 +13,8 @@ import yaml
 from botocore.loaders import create_loader
 from botocore.stub import Stubber
 from moto import mock_aws
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.emr.models import Cluster, emr_backends
 
 from alluvium import cli
 from alluvium.emr import aws, stack
@@ -45,6 +47,30 @@ def client(service: str) -> Any:
     return CLIENTS[service]
 
 
+def described(name: str = "alluvium") -> stack.Stack:
+    found = stack.find(client("cloudformation"), name)
+    assert found is not None
+    return found
+
+
+def cluster(identity: str | None) -> Any:
+    """moto's own record: it ends clusters of stacks at once, as it does not read that they are to be kept alive."""
+    assert identity is not None
+    return emr_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[identity]
+
+
+def replaced(
+    cls: Any,
+    original_resource: Any,
+    new_resource_name: str,
+    cloudformation_json: Any,
+    account_id: str,
+    region_name: str,
+) -> Any:
+    """Another cluster, as after a change of its name or release."""
+    return cls.create_from_cloudformation_json(new_resource_name, cloudformation_json, account_id, region_name)
+
+
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nothing of the account of whoever runs the tests, and no pause between two questions."""
@@ -66,6 +92,8 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(aws.Clients, "_client", lambda _, service: client(service))
     # moto takes the template apart at each request; libyaml does that in a tenth of the time.
     monkeypatch.setattr("yaml.Loader", yaml.CLoader)
+    # Without it, a stack of moto's has no cluster after the first change.
+    monkeypatch.setattr(Cluster, "update_from_cloudformation_json", classmethod(replaced))
     with mock_aws():
         yield
 
@@ -94,6 +122,13 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return int(ended.value.code or 0), output.out, output.err
 
     return typed
+
+
+@pytest.fixture
+def deployed(network: Network, run: Run) -> stack.Stack:
+    code, _, errors = run("up", *network.options(), "--landing-bucket", "topics")
+    assert code == 0, errors
+    return described()
 
 
 @pytest.fixture

@@ -5,40 +5,18 @@ from __future__ import annotations
 import gzip
 import shlex
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
-from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.emr.models import emr_backends
 
 from alluvium.emr import stack as stacks
 from alluvium.emr import template
 
-from .conftest import REGION, Network, Run, client
-from .test_project import project
+from .conftest import Network, Run, client, cluster, described
+from .test_project import project, wheel
 
 # Of moto, which knows no policies of buckets in stacks.
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS")
-
-
-@pytest.fixture
-def deployed(network: Network, run: Run) -> stacks.Stack:
-    code, _, errors = run("up", *network.options(), "--landing-bucket", "topics")
-    assert code == 0, errors
-    return described()
-
-
-def described(name: str = "alluvium") -> stacks.Stack:
-    found = stacks.find(client("cloudformation"), name)
-    assert found is not None
-    return found
-
-
-def cluster(identity: str | None) -> Any:
-    """moto's own record: it ends clusters of stacks at once, as it does not read that they are to be kept alive."""
-    assert identity is not None
-    return emr_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[identity]
 
 
 def test_up_makes_the_stack(network: Network, run: Run) -> None:
@@ -167,19 +145,21 @@ def test_status(deployed: stacks.Stack, run: Run) -> None:
 
 def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
     directory = project(tmp_path / "shop")
-    wheel = tmp_path / "alluvium-0.1.0-py3-none-any.whl"
-    wheel.write_bytes(b"first")
-    push = ("push", "--project-dir", str(directory), "--wheel", str(wheel))
+    made = wheel(tmp_path / "alluvium-0.1.0-py3-none-any.whl")
+    push = ("push", "--project-dir", str(directory), "--wheel", str(made))
     s3 = client("s3")
-    assert run(*push, "--dry-run")[1].count("would upload") == 2
+    assert run(*push, "--dry-run")[1].count("would upload") == 4
     assert "Contents" not in s3.list_objects_v2(Bucket=deployed.bucket)
-    assert run(*push)[1].count("uploaded") == 2
-    assert run(*push)[1].count("is there") == 2
-    wheel.write_bytes(b"other")
+    assert run(*push)[1].count("uploaded") == 4
+    assert run(*push)[1].count("is there") == 4
+    wheel(made, "other")
     output = run(*push)[1]
-    assert (output.count("uploaded"), output.count("is there")) == (1, 1)
+    assert (output.count("uploaded"), output.count("is there")) == (1, 3)
     keys = [entry["Key"] for entry in s3.list_objects_v2(Bucket=deployed.bucket)["Contents"]]
-    assert keys == [f"project/{wheel.name}", "project/project.zip"]
+    assert keys == [f"project/{made.name}", "project/project.zip", "project/step.sh", "project/wheel.txt"]
+    named = s3.get_object(Bucket=deployed.bucket, Key="project/wheel.txt")["Body"].read()
+    assert named.decode() == made.name
+    assert run(*push[:3])[1].count("is there") == 2
 
 
 def test_logs(deployed: stacks.Stack, run: Run) -> None:
@@ -208,6 +188,9 @@ def test_logs(deployed: stacks.Stack, run: Run) -> None:
         (("status",), "there is no stack alluvium in eu-central-1; 'alluvium emr up' makes one"),
         (("down",), "there is no stack alluvium"),
         (("logs",), "there is no stack alluvium"),
+        (("build",), "there is no stack alluvium"),
+        (("serve", "--stop"), "there is no stack alluvium"),
+        (("build", "--env", "secret"), "--env secret: write NAME=VALUE"),
         (("up",), "say --vpc and --subnet"),
         (("validate",), "say --vpc and --subnet"),
         (("up", "--parameter", "Size=3"), "allowed are ClusterNumber, "),
@@ -229,7 +212,7 @@ def test_debug_shows_where(account: None, monkeypatch: pytest.MonkeyPatch) -> No
         cli.main()
 
 
-@pytest.mark.parametrize("command", ["validate", "up", "status", "down", "push", "logs"])
+@pytest.mark.parametrize("command", ["validate", "up", "status", "down", "push", "build", "serve", "logs"])
 def test_help_has_examples(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     code, output, _ = run(command, "--help")
@@ -237,4 +220,4 @@ def test_help_has_examples(run: Run, monkeypatch: pytest.MonkeyPatch, command: s
     assert f" alluvium emr {command}" in output
     for option in ("--stack", "--region", "--debug"):
         assert option in output
-    assert ("--dry-run" in output) == (command in {"up", "down", "push"})
+    assert ("--dry-run" in output) == (command in {"up", "down", "push", "build", "serve"})

@@ -72,6 +72,7 @@ esac
 PIP = """\
 #!/bin/bash
 echo "pip ${*:3}" >>"$SANDBOX/calls"
+echo "${PIP_INDEX_URL:-}" >"$SANDBOX/index"
 [[ "$*" != *needed.lock* ]] || cp "${*: -1}" "$SANDBOX/needed.lock"
 [ ! -e "$SANDBOX/pip-fails" ] || { echo "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"; exit 1; }
 [[ "$*" != *.whl ]] || cp "$SANDBOX"/programs/* "${0%/*}/"
@@ -209,6 +210,12 @@ def test_locked_packages_are_installed_without_spark(sandbox: Sandbox) -> None:
     assert all("==" in line or "--hash" in line for line in left_out)
 
 
+def test_variables_are_for_pip_too(sandbox: Sandbox) -> None:
+    assert sandbox.run("s3://tables", "t1", "dbt", "PIP_INDEX_URL=https://mirror/simple", "--", "build")[0] == 0
+    assert sandbox.text("index") == "https://mirror/simple\n"
+    assert sandbox.variables()["DBT_TARGET"] == "emr"
+
+
 def test_what_is_ready_is_used_again(sandbox: Sandbox) -> None:
     sandbox.run()
     assert sandbox.run()[0] == 0
@@ -340,8 +347,8 @@ def test_environment_runs_where_it_is_unpacked(tmp_path: Path) -> None:
     (site,) = made.glob("lib/python3*/site-packages")
     (site / "needed.py").write_text("answer = 42\n", encoding="utf-8")
     archive = tmp_path / "environment.tar.gz"
-    tar = ["tar", "--create", "--gzip", "--file", archive, "--directory", made, "."]
-    assert " ".join(map(str, tar[:3])) in SCRIPT.read_text(encoding="utf-8")
+    tar = ["tar", "--create", "--gzip", "--file", str(archive), "--directory", str(made), "."]
+    assert " ".join(tar[:3]) in SCRIPT.read_text(encoding="utf-8")
     subprocess.run(tar, check=True)
     shutil.rmtree(made)
     with tarfile.open(archive) as read:

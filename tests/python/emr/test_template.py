@@ -214,13 +214,30 @@ def test_cluster_has_delta_of_emr_and_the_catalog_of_glue() -> None:
     by_name = {
         entry["Classification"]: entry["ConfigurationProperties"] for entry in properties("Cluster")["Configurations"]
     }
-    assert by_name["delta-defaults"] == {"delta.enabled": "true"}
-    assert by_name["spark-hive-site"] == {
-        "hive.metastore.client.factory.class": (
-            "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClientFactory"
-        )
+    # Settings of Spark stand in profiles.yml alone.
+    assert by_name == {
+        "delta-defaults": {"delta.enabled": "true"},
+        "spark-hive-site": {
+            "hive.metastore.client.factory.class": (
+                "com.amazonaws.glue.catalog.metastore.AWSGlueDataCatalogHiveClientFactory"
+            )
+        },
     }
     assert DOCUMENT["Parameters"]["ReleaseLabel"]["Default"].startswith("emr-7.")
+
+
+def test_one_step_runs_at_a_time() -> None:
+    """Two Sparks that write one table of Delta's on S3 at once lose commits."""
+    assert properties("Cluster")["StepConcurrencyLevel"] == 1
+
+
+def test_every_node_has_the_python_of_the_environment() -> None:
+    (action,) = properties("Cluster")["BootstrapActions"]
+    said = action["ScriptBootstrapAction"]
+    assert (said["Path"], said["Args"][0]) == ("file:///bin/bash", "-c")
+    script = (TEMPLATE.parent / "step.sh").read_text(encoding="utf-8")
+    assert said["Args"][1] in script
+    assert "python3.11 -m venv" in script
 
 
 def test_what_emr_starts_has_the_tag_that_its_policy_asks_for() -> None:

@@ -1,0 +1,306 @@
+"""Steps that run the project on the cluster: what is asked of EMR, and how it goes."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from alluvium import AlluviumError
+from alluvium.emr import cluster as clusters
+from alluvium.emr import project, stack
+from alluvium.emr.aws import code
+from alluvium.emr.cluster import Cluster, Step
+
+__all__ = [
+    "add",
+    "ask_to_end",
+    "check_format",
+    "check_uploaded",
+    "end",
+    "is_listening",
+    "new_token",
+    "printed",
+    "request",
+    "server",
+    "token_of",
+    "wait",
+]
+
+SERVE = "alluvium serve"
+SCRIPT = f"{project.PREFIX}step.sh"
+SERVERS = f"{project.PREFIX}server/"
+LOGS = "emr-logs/alluvium/"
+# EMR's own program that fetches a script from S3 and runs it (Release Guide, "Run commands and scripts").
+RUNNER = "s3://{region}.elasticmapreduce/libs/script-runner/script-runner.jar"
+NOT_THERE = frozenset({"404", "NoSuchKey", "NotFound"})
+# Hudi before 1.0 does not know the option by which rows are merged here, and takes it without a word.
+FIRST_RELEASE_WITH_HUDI_1 = (7, 11, 0)
+BYTES_OF_A_LOG = 256 * 1024
+LENGTH_OF_A_NAME = 256
+MINUTES_TO_STOP = 5
+
+
+def new_token() -> str:
+    """A name for what one step leaves in the bucket: it is known before EMR has given the step an id."""
+    return uuid.uuid4().hex
+
+
+def request(
+    cluster: str,
+    bucket: str,
+    region: str,
+    mode: str,
+    arguments: Sequence[str] = (),
+    variables: Sequence[str] = (),
+    token: str | None = None,
+) -> dict[str, Any]:
+    """What EMR is asked for, to run deploy/emr/step.sh.
+
+    Args:
+        cluster: its id.
+        bucket: of the stack.
+        region: of the stack.
+        mode: of the script: dbt, serve.
+        arguments: of dbt.
+        variables: for the environment, as NAME=VALUE.
+        token: of the step; a new one by default.
+    """
+    name = SERVE if mode == "serve" else " ".join(("dbt", *arguments))
+    return {
+        "JobFlowId": cluster,
+        "Steps": [
+            {
+                "Name": name[:LENGTH_OF_A_NAME],
+                # Those that wait behind it, and the cluster, have nothing to do with its failure.
+                "ActionOnFailure": "CONTINUE",
+                "HadoopJarStep": {
+                    "Jar": RUNNER.format(region=region),
+                    "Args": [
+                        f"s3://{bucket}/{SCRIPT}",
+                        f"s3://{bucket}",
+                        token or new_token(),
+                        mode,
+                        *variables,
+                        "--",
+                        *arguments,
+                    ],
+                },
+            }
+        ],
+    }
+
+
+def add(emr: Any, asked: dict[str, Any]) -> str:
+    """Add a step; its id.
+
+    Args:
+        emr: client of the region.
+        asked: as `request` has made it.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    (identity,) = emr.add_job_flow_steps(**asked)["StepIds"]
+    return str(identity)
+
+
+def token_of(step: Step) -> str | None:
+    """The token of a step that runs deploy/emr/step.sh; None of another one.
+
+    Args:
+        step: as EMR describes it.
+    """
+    is_ours = len(step.arguments) > 3 and step.arguments[0].endswith(f"/{SCRIPT}")
+    return step.arguments[2] if is_ours else None
+
+
+def server(known: Sequence[Step]) -> Step | None:
+    """The step with the Thrift server that runs or is about to; None where there is none.
+
+    Args:
+        known: steps of a cluster.
+    """
+    return next((step for step in known if step.name == SERVE and not step.has_ended), None)
+
+
+def check_uploaded(s3: Any, bucket: str) -> None:
+    """See that the bucket has what a step needs.
+
+    Args:
+        s3: client of the region.
+        bucket: of the stack.
+
+    Raises:
+        AlluviumError: something was not uploaded.
+        ClientError: AWS refuses.
+    """
+    for key in (SCRIPT, f"{project.PREFIX}{project.ARCHIVE}", f"{project.PREFIX}{project.WHEEL}"):
+        if not _is_there(s3, bucket, key):
+            raise AlluviumError(f"emr: there is no s3://{bucket}/{key}; run 'alluvium emr push --wheel WHEEL' first.")
+
+
+def check_format(release: str, variables: Sequence[str]) -> None:
+    """Refuse Hudi where the cluster's merges rows otherwise.
+
+    Args:
+        release: label of EMR's release.
+        variables: for the environment, as NAME=VALUE.
+
+    Raises:
+        AlluviumError: it is asked for on such a release.
+    """
+    version = tuple(int(part) for part in release.removeprefix("emr-").split(".") if part.isdecimal())
+    if "ALLUVIUM_FILE_FORMAT=hudi" in variables and version < FIRST_RELEASE_WITH_HUDI_1:
+        raise AlluviumError(
+            f"emr: {release} has Hudi 0.15 or older, and tables need Hudi 1.0, which came with emr-7.11.0; "
+            "run 'alluvium emr up --parameter ReleaseLabel=emr-7.12.0' on a stack for it."
+        )
+
+
+def is_listening(s3: Any, bucket: str, token: str) -> bool:
+    """Whether the server of a step has said that it listens.
+
+    Args:
+        s3: client of the region.
+        bucket: of the stack.
+        token: of the step.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    return _is_there(s3, bucket, f"{SERVERS}{token}")
+
+
+def printed(s3: Any, bucket: str, token: str) -> list[str] | None:
+    """Lines that a step has printed so far, or the last of them; None where nothing was sent yet.
+
+    Args:
+        s3: client of the region.
+        bucket: of the stack.
+        token: of the step.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    try:
+        found = s3.get_object(Bucket=bucket, Key=f"{LOGS}{token}.log", Range=f"bytes=-{BYTES_OF_A_LOG}")
+    except ClientError as error:
+        if code(error) in NOT_THERE:
+            return None
+        # Of an empty object there is no range.
+        if code(error) in {"416", "InvalidRange"}:
+            return []
+        raise
+    lines: list[str] = found["Body"].read().decode("utf-8", errors="replace").splitlines()
+    return lines
+
+
+def wait(
+    emr: Any,
+    cluster: str,
+    step: str,
+    said: Callable[[Step], None],
+    is_enough: Callable[[], bool] = lambda: False,
+    minutes: float | None = None,
+) -> Step:
+    """Wait until a step has ended.
+
+    Args:
+        emr: client of the region.
+        cluster: its id.
+        step: its id.
+        said: called with the step, each time that EMR was asked.
+        is_enough: whether to stop waiting, although it runs on.
+        minutes: to wait at most; None for as long as it takes.
+
+    Returns:
+        the step, which may run on.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    pause = stack.SECONDS_BETWEEN_QUESTIONS
+    begin = time.monotonic()
+    while True:
+        found = clusters.step(emr, cluster, step)
+        said(found)
+        late = minutes is not None and time.monotonic() - begin > minutes * 60
+        if found.has_ended or late or is_enough():
+            return found
+        time.sleep(pause)
+
+
+def failure(found: Step, cluster: Cluster | None) -> AlluviumError:
+    """What to say of a step that has ended otherwise than completed.
+
+    Args:
+        found: the step.
+        cluster: as it is now; None of one that EMR has forgotten.
+    """
+    reason = f" ({found.reason})" if found.reason else ""
+    if cluster is None or cluster.is_ending:
+        ended = f"{cluster.id} is {cluster.state}{f' ({cluster.reason})' if cluster.reason else ''}" if cluster else ""
+        return AlluviumError(
+            f"emr: step {found.id} is {found.state}{reason}, since its cluster has ended{ended and f': {ended}'}; "
+            "run 'alluvium emr up', then the command again."
+        )
+    return AlluviumError(
+        f"emr: step {found.id} is {found.state}{reason}; 'alluvium emr logs {found.id}' shows what it has printed."
+    )
+
+
+def ask_to_end(s3: Any, bucket: str, token: str) -> None:
+    """Have the script end the server in order.
+
+    A step that EMR cancels loses its program at once, and what that had started may go on.
+
+    Args:
+        s3: client of the region.
+        bucket: of the stack.
+        token: of the step.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    s3.put_object(Bucket=bucket, Key=f"{SERVERS}{token}.stop", Body=b"")
+
+
+def end(emr: Any, s3: Any, bucket: str, cluster: str, running: Step, said: Callable[[Step], None]) -> None:
+    """End the server, and wait until it has ended.
+
+    Args:
+        emr: client of the region.
+        s3: client of the region.
+        bucket: of the stack.
+        cluster: its id.
+        running: the server's step.
+        said: called with the step, each time that EMR was asked.
+
+    Raises:
+        AlluviumError: it does not end.
+        ClientError: AWS refuses.
+    """
+    token = token_of(running)
+    if running.state == "PENDING" or token is None:
+        emr.cancel_steps(ClusterId=cluster, StepIds=[running.id])
+    else:
+        ask_to_end(s3, bucket, token)
+    if not wait(emr, cluster, running.id, said, minutes=MINUTES_TO_STOP).has_ended:
+        raise AlluviumError(
+            f"emr: step {running.id} has not ended in {MINUTES_TO_STOP} minutes; run 'aws emr cancel-steps "
+            f"--cluster-id {cluster} --step-ids {running.id} --step-cancellation-option TERMINATE_PROCESS'."
+        )
+
+
+def _is_there(s3: Any, bucket: str, key: str) -> bool:
+    try:
+        s3.head_object(Bucket=bucket, Key=key)
+    except ClientError as error:
+        if code(error) in NOT_THERE:
+            return False
+        raise
+    return True
