@@ -53,7 +53,10 @@ def require(environ: Mapping[str, str]) -> None:
             raise AlluviumError(f"The target has the Spark of a cluster, and {name} is not set: {NEXT}")
     found = importlib.util.find_spec("pyspark")
     origin = Path(found.origin) if found and found.origin else None
-    if origin is None or not origin.resolve().is_relative_to((home / "python").resolve()):
+    if origin is None or not any(
+        one.is_relative_to(other)
+        for one, other in ((origin, home / "python"), (origin.resolve(), (home / "python").resolve()))
+    ):
         raise AlluviumError(
             f"Spark is that of {home}, and PySpark that of {origin and origin.parent}: "
             f"put {home / 'python'} into PYTHONPATH, as deploy/emr/step.sh does."

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
+import shutil
+import subprocess
+import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
+import jinja2
 import pytest
+import yaml
 
 from alluvium import AlluviumError, java, session, yarn
 
+ROOT = Path(__file__).resolve().parents[3]
 # As emr-7.10.0 has it, shortened.
 DEFAULTS = """\
 spark.master                     yarn
@@ -98,3 +105,47 @@ def test_pyspark_of_another_spark_is_refused(cluster: Path, monkeypatch: pytest.
 def test_a_machine_alone_has_no_cluster() -> None:
     assert not yarn.is_meant({})
     assert not yarn.is_meant({"spark.master": "local[2]"})
+
+
+# What spark-submit is started with; no JVM is needed to see that.
+SUBMIT = """\
+#!/bin/sh
+printf '%s\\n' "$@" >"$SAID"
+exit 1
+"""
+SESSION = "import json, sys; from alluvium import session; session.get_or_create(json.loads(sys.argv[1]))"
+
+
+def test_spark_submit_of_the_cluster_gets_the_profile(cluster: Path, tmp_path: Path) -> None:
+    import pyspark
+
+    variables = {**os.environ, "ALLUVIUM_FILE_FORMAT": "hudi"}
+    text = jinja2.Template((ROOT / "profiles.yml").read_text(encoding="utf-8")).render(env_var=variables.get)
+    parameters = yaml.safe_load(text)["alluvium"]["outputs"]["emr"]["server_side_parameters"]
+    shutil.rmtree(cluster / "python" / "pyspark")
+    (cluster / "python" / "pyspark").symlink_to(Path(pyspark.__file__).parent)
+    (cluster / "bin" / "spark-submit").write_text(SUBMIT, encoding="utf-8")
+    (cluster / "bin" / "spark-submit").chmod(0o755)
+    said = tmp_path / "said"
+    python_path = f"{cluster / 'python'}{os.pathsep}{ROOT}"
+    process = subprocess.run(
+        [sys.executable, "-c", SESSION, json.dumps(parameters)],
+        cwd=tmp_path,
+        env={**variables, "SAID": str(said), "PYTHONPATH": python_path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "JAVA_GATEWAY_EXITED" in process.stderr, process.stderr
+    words = said.read_text(encoding="utf-8").splitlines()
+    assert words[-1] == "pyspark-shell"
+    settings = dict(word.split("=", 1) for word in words if word.startswith("spark."))
+    jars = parameters["spark.jars"].split(",")
+    assert jars[-1] == "/usr/lib/hudi/hudi-spark-bundle.jar"
+    assert settings["spark.master"] == "yarn"
+    assert settings["spark.jars"].split(",") == jars
+    assert settings[session.CLASS_PATH].split(":")[: len(jars)] == jars
+    assert settings[session.CLASS_PATH].endswith("/usr/share/aws/hmclient/lib/glue.jar")
+    assert settings["spark.yarn.dist.archives"] == "/environment.tar.gz#environment"
+    assert settings[session.WAREHOUSE] == "s3://tables/warehouse"
+    assert settings["spark.sql.catalogImplementation"] == "hive"
