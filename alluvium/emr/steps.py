@@ -16,11 +16,13 @@ from alluvium.emr.aws import code
 from alluvium.emr.cluster import Cluster, Step
 
 __all__ = [
+    "SERVE",
     "add",
     "ask_to_end",
     "check_format",
     "check_uploaded",
     "end",
+    "failure",
     "is_listening",
     "new_token",
     "printed",
