@@ -83,7 +83,9 @@ def is_fast(case: Case, *, rebuilt: bool) -> bool:
 
 
 @pytest.fixture(scope="session")
-def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+def pipeline(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, format_variables: dict[str, str]
+) -> Pipeline:
     """The dbt project over what the selected tests ask for; it runs when the first of them asks."""
     asked: dict[str, list[Case]] = {"case": [], "final_case": [], "rebuilt_case": []}
     for item in request.session.items:
@@ -93,4 +95,4 @@ def pipeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             if callspec is not None and isinstance(callspec.params.get(argument), Case):
                 asked[argument].append(callspec.params[argument])
     cases = dict.fromkeys([*asked["case"], *asked["final_case"]])
-    return Pipeline(tmp_path_factory.mktemp("captures"), cases, asked["rebuilt_case"])
+    return Pipeline(tmp_path_factory.mktemp("captures"), cases, asked["rebuilt_case"], format_variables)

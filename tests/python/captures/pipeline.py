@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,9 @@ from .project import REPOSITORY, SILVER_SCHEMA, Feed, write_project
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Two builds of one table number their batches differently; everything else has to be equal.
-BATCH_COLUMN = "_cdc_batch"
+# Two builds of one table number their batches differently, and Hudi has its commits and files in columns; everything
+# else has to be equal.
+OF_BUILD = ("_cdc_batch", "_hoodie_")
 
 
 @dataclass(frozen=True)
@@ -75,16 +77,24 @@ class Pipeline:
     once, so that later runs do not matter to it.
     """
 
-    def __init__(self, folder: Path, cases: Iterable[Case], rebuilt: Iterable[Case] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        cases: Iterable[Case],
+        rebuilt: Iterable[Case] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         """Writes the project.
 
         Args:
             folder: empty folder for the project and the landed files.
             cases: every case that will be asked for; a table is built at the checkpoints of its cases only.
             rebuilt: cases whose tables are built whenever dbt runs, and in the end anew.
+            variables: dbt's, on each command line.
         """
         self.cases = tuple(cases)
         self.rebuilt = tuple(rebuilt)
+        self._variables = json.dumps(dict(variables or {}))
         self.project = folder / "project"
         self.project.mkdir(parents=True)
         feeds = dict.fromkeys((case.corpus, case.layout) for case in (*self.cases, *self.rebuilt))
@@ -116,7 +126,7 @@ class Pipeline:
     def contents_before_and_after_rebuild(self, case: Case, model: str) -> list[Counter[tuple[Any, ...]]]:
         """Rows of a model of a `rebuilt` case: first as they were built in batches, then as one full refresh did.
 
-        Rows are counted; `BATCH_COLUMN` is left out.
+        Rows are counted; columns of `OF_BUILD` are left out.
 
         Raises:
             PipelineError: a model of the table failed.
@@ -175,6 +185,7 @@ class Pipeline:
                 "build",
                 *("--project-dir", str(self.project)),
                 *("--profiles-dir", str(REPOSITORY)),
+                *("--vars", self._variables),
                 *flags,
                 *("--select", *models),
             ]
@@ -225,7 +236,7 @@ class Pipeline:
         for model in models:
             contents: Counter[tuple[Any, ...]] = Counter()
             if model not in self._failed:
-                columns = [c for c in self.spark.table(_relation(model)).dtypes if c[0] != BATCH_COLUMN]
+                columns = [c for c in self.spark.table(_relation(model)).dtypes if not c[0].startswith(OF_BUILD)]
                 expressions = ", ".join(fetch_expression(f"`{name}`", type_) for name, type_ in columns)
                 rows = self.spark.sql(f"select {expressions} from {_relation(model)}").collect()
                 contents.update(tuple(map(_hashable, row)) for row in rows)

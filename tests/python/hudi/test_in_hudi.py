@@ -32,6 +32,12 @@ SUITES = [
         "gold",
     )
 ]
+# Recorded corpora against the true tables, random histories against a model, and the museum with its printed states.
+MORE_SUITES = {
+    "captures": ["tests/python/captures", "-m", "not slow"],
+    "properties": ["tests/python/properties", "-m", "not slow"],
+    "museum": ["tests/python/systems/test_moma.py", "tests/python/systems/test_moma_of_hudi.py"],
+}
 
 
 def run(file_format: str, *arguments: str) -> str:
@@ -67,3 +73,10 @@ def test_resets_partitions_and_bugs_of_hudi() -> None:
 @pytest.mark.parametrize("file_format", ["hudi_cow", "hudi_mor"])
 def test_suites_of_the_pipeline(file_format: str) -> None:
     assert " passed" in run(file_format, *OF_HUDI, *SUITES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file_format", ["hudi_cow", "hudi_mor"])
+@pytest.mark.parametrize("suite", MORE_SUITES)
+def test_other_suites(file_format: str, suite: str) -> None:
+    assert " passed" in run(file_format, *MORE_SUITES[suite])

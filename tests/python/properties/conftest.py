@@ -21,6 +21,7 @@ def suite(
     tmp_path_factory: pytest.TempPathFactory,
     spark: SparkSession,
     profile: dict[str, Any],
+    format_variables: dict[str, str],
 ) -> Suite:
     """The project, every round of it built."""
     seed, count = (request.config.getoption(name) for name in ("--property-seed", "--property-histories"))
@@ -32,4 +33,4 @@ def suite(
     ]
     by_name = {case.name: case for case in cases}
     assert len(by_name) == len(cases), "two cases have one name"
-    return Suite(tmp_path_factory.mktemp("properties"), spark, profile, by_name, seed)
+    return Suite(tmp_path_factory.mktemp("properties"), spark, profile, format_variables, by_name, seed)

@@ -25,6 +25,7 @@ class Suite:
         folder: for the project and for those that shrink a failing history.
         spark: the shared session.
         profile: profiles.yml.
+        variables: dbt's, on each command line.
         cases: by name.
         seed: of the histories.
         project: the project.
@@ -33,6 +34,7 @@ class Suite:
     folder: Path
     spark: SparkSession
     profile: Mapping[str, Any]
+    variables: Mapping[str, str]
     cases: Mapping[str, Case]
     seed: int
     project: Project = field(init=False)
@@ -43,7 +45,7 @@ class Suite:
 
     def _built(self, folder: Path, cases: Sequence[Case]) -> Project:
         feeds = [feed for case in cases for feed in case.feeds]
-        project = Project(folder, self.spark, feeds, self.profile)
+        project = Project(folder, self.spark, feeds, self.profile, self.variables)
         project.build_rounds()
         return project
 

@@ -82,7 +82,7 @@ def test_report_has_the_seed_and_a_history_that_can_be_played_again(
         lambda case, project: {number: ["a difference"] for number in moved_and_delivered_again(case.histories)},
     )
     cases = {"broken": case}
-    report = Suite(tmp_path, cast("SparkSession", None), {}, cases, seed=7).report("broken").split("\n")
+    report = Suite(tmp_path, cast("SparkSession", None), {}, {}, cases, seed=7).report("broken").split("\n")
     assert report[0] == "1 of 2 histories of broken differ, --property-seed=7"
     assert report[2] == "a difference"
     assert report[3].startswith("The smallest history that fails, after ")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def loaded(spark: SparkSession) -> Callable[[str], Loaded]:
+def loaded(spark: SparkSession, format_variables: dict[str, str]) -> Callable[[str], Loaded]:
     """The system after all of its loads, with what its tables held after each."""
     known: dict[str, Loaded] = {}
 
     def of_source(source: str) -> Loaded:
         if source not in known:
-            known[source] = load_all(source, spark)
+            known[source] = load_all(source, spark, format_variables)
         return known[source]
 
     return of_source

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,11 +55,12 @@ class SystemUnderTest:
         loaded: the loads that have landed.
     """
 
-    def __init__(self, source: str, spark: SparkSession) -> None:
-        """Nothing lands yet."""
+    def __init__(self, source: str, spark: SparkSession, variables: Mapping[str, str] | None = None) -> None:
+        """Nothing lands yet; `variables` are dbt's, on each command line."""
         self.source = source
         self.loaded: list[str] = []
         self._spark = spark
+        self._variables = json.dumps(dict(variables or {}))
 
     def land(self, load: str) -> None:
         """Copies a load's files to where the source's declaration looks for them."""
@@ -78,7 +79,7 @@ class SystemUnderTest:
 
         places = ("--project-dir", str(REPOSITORY), "--profiles-dir", str(REPOSITORY))
         result: Any = dbtRunner().invoke(
-            ["--quiet", command, "--select", f"@source:{self.source}", *places, *arguments]
+            ["--quiet", command, "--select", f"@source:{self.source}", *places, "--vars", self._variables, *arguments]
         )
         assert result.exception is None, result.exception
         failed = {node.node.name: node.message for node in result.result if node.status in ("error", "fail")}
@@ -102,9 +103,11 @@ class SystemUnderTest:
         return [row | {name: _shortest(row[name]) for name in singles} for row in rows]
 
 
-def built(source: str, spark: SparkSession) -> Iterator[tuple[SystemUnderTest, str]]:
+def built(
+    source: str, spark: SparkSession, variables: Mapping[str, str] | None = None
+) -> Iterator[tuple[SystemUnderTest, str]]:
     """The system after each of its loads."""
-    system = SystemUnderTest(source, spark)
+    system = SystemUnderTest(source, spark, variables)
     for load in loads(source):
         system.land(load)
         system.build()
@@ -124,10 +127,10 @@ class Loaded:
     content: dict[tuple[str, str], list[Texts]]
 
 
-def load_all(source: str, spark: SparkSession) -> Loaded:
+def load_all(source: str, spark: SparkSession, variables: Mapping[str, str] | None = None) -> Loaded:
     """Builds the system load by load and keeps what its tables held after each."""
     content: dict[tuple[str, str], list[Texts]] = {}
-    for system, load in built(source, spark):
+    for system, load in built(source, spark, variables):
         for relation in expected_tables(source, load):
             expected = expected_rows(source, load, relation)
             columns = list(expected[0]) if expected else system.columns(relation)

@@ -33,16 +33,22 @@ PRINTED: Rows = [
 KEPT = ("d", "German", "Gerhard M. Bakker", "German", "Male", 1905, 1989)
 STATES: Rows = [*((*state, False) for state in PRINTED[:-1]), (*KEPT, True)]
 COLUMNS = """
-    _cdc_op, regexp_extract(_metadata.file_path, 'nationality=([^/]+)', 1),
+    _cdc_op, regexp_extract({place}, 'nationality=([^/]+)', 1),
     name, nationality, gender, birth_year, death_year, _is_deleted
 """
 
 
 class Commit(NamedTuple):
-    """A version of the state, and the rows that it has of artist 299."""
+    """A version of the state, and the rows that it has of artist 299.
 
-    version: int
-    committed_at: str
+    Attributes:
+        by_version: what is asked for it, after the table's name; by Delta's number or Hudi's instant.
+        by_time: the same, by time.
+        found: rows.
+    """
+
+    by_version: str
+    by_time: str
     found: Rows
 
 
@@ -53,16 +59,30 @@ def moma(loaded: Callable[[str], Loaded]) -> SystemUnderTest:
 
 
 @pytest.fixture(scope="module")
-def commits(moma: SystemUnderTest, spark: SparkSession) -> list[Commit]:
+def columns(format_variables: dict[str, str]) -> str:
+    """Of artist 299, with the folder that its row lies in."""
+    return COLUMNS.format(place="_hoodie_partition_path" if format_variables else "_metadata.file_path")
+
+
+@pytest.fixture(scope="module")
+def commits(moma: SystemUnderTest, columns: str, format_variables: dict[str, str], spark: SparkSession) -> list[Commit]:
     """The first version with each state of artist 299; versions that changed properties alone have the one before."""
-    history = spark.sql(f"describe history {STATE}")
-    times = history.selectExpr("version", "date_format(timestamp, 'yyyy-MM-dd HH:mm:ss.SSS') as committed_at")
-    versions = sorted(tuple(row) for row in times.collect())
+    at = "'yyyy-MM-dd HH:mm:ss.SSS'"
+    if format_variables:
+        query = f"call show_commits(table => '{STATE}', limit => 100)"
+        by_version, time = "timestamp as of '{}'", f"date_format(to_timestamp(version, 'yyyyMMddHHmmssSSS'), {at})"
+        history = spark.sql(query).selectExpr("commit_time as version")
+    else:
+        by_version, time = "version as of {}", f"date_format(timestamp, {at})"
+        history = spark.sql(f"describe history {STATE}")
+    versions = sorted(tuple(row) for row in history.selectExpr("version", time).collect())
     found = [
         Commit(
-            version, at, rows_of(spark, f"select {COLUMNS} from {STATE} version as of {version} where artist_id = 299")
+            as_of,
+            f"timestamp as of '{at}'",
+            rows_of(spark, f"select {columns} from {STATE} {as_of} where artist_id = 299"),
         )
-        for version, at in versions
+        for as_of, at in ((by_version.format(version), at) for version, at in versions)
     ]
     return [next(same) for _, same in groupby(found, key=lambda commit: commit.found)]
 
@@ -72,15 +92,17 @@ def test_six_printed_states_of_artist_299_by_version(commits: list[Commit]) -> N
     assert [commit.found for commit in commits] == [[state] for state in STATES]
 
 
-def test_six_printed_states_of_artist_299_by_timestamp(commits: list[Commit], spark: SparkSession) -> None:
-    by_time = f"select {COLUMNS} from {STATE} timestamp as of '{{}}' where artist_id = 299"
-    assert [rows_of(spark, by_time.format(commit.committed_at)) for commit in commits] == [[state] for state in STATES]
+def test_six_printed_states_of_artist_299_by_timestamp(
+    commits: list[Commit], columns: str, spark: SparkSession
+) -> None:
+    query = f"select {columns} from {STATE} {{}} where artist_id = 299"
+    assert [rows_of(spark, query.format(commit.by_time)) for commit in commits] == [[state] for state in STATES]
 
 
 def test_changes_between_the_second_and_the_fourth_commit(commits: list[Commit], spark: SparkSession) -> None:
     """The change log between what the state had applied at both."""
-    applied = "(select max(_cdc_batch) from {} version as of {})"
-    first, last = (applied.format(STATE, commits[number].version) for number in (1, 3))
+    applied = "(select max(_cdc_batch) from {} {})"
+    first, last = (applied.format(STATE, commits[number].by_version) for number in (1, 3))
     found = rows_of(
         spark,
         f"""
@@ -100,14 +122,13 @@ def test_states_are_partitioned_and_a_move_leaves_one_row(moma: SystemUnderTest,
         (STATE, "nationality", "artist_id"),
         ("silver.slv_moma__artworks_state", "classification", "artwork_id"),
     ):
-        (detail,) = spark.sql(f"describe detail {state}").collect()
-        assert detail["partitionColumns"] == [column]
+        assert [found.name for found in spark.catalog.listColumns(state) if found.isPartition] == [column]
         assert rows_of(spark, f"select {key} from {state} group by 1 having count(*) > 1") == []
     assert rows_of(spark, f"select artist_id from {STATE} where artist_id = 299 and nationality = 'American'") == []
 
 
 def test_empty_text_is_null_in_a_partition_column(moma: SystemUnderTest, spark: SparkSession) -> None:
-    """Delta's log has no empty text as a partition's value; the change log has it."""
+    """Neither format has an empty text as a partition's value; the change log has it."""
     newest = "select {} from {} where artist_id = 525 order by _cdc_position desc limit 1"
     assert rows_of(spark, newest.format("nationality, gender", LOG)) == [("", "")]
     assert rows_of(spark, newest.format("nationality, gender", STATE)) == [(None, "")]
