@@ -221,7 +221,7 @@ def sql(
 
     texts = command.texts_to_run(execute or (), file)
     shown = Output(form, output, limit)
-    found = profile.session_target(project_dir, profiles_dir, target)
+    found = profile.read_target(project_dir, profiles_dir, target)
     command.run(texts, shown, found, may_write=write, is_quiet=not debug)
 
 

@@ -6,9 +6,9 @@ import contextvars
 import os
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from alluvium import AlluviumError
 
@@ -34,6 +34,36 @@ class SessionTarget:
     parameters: dict[str, str]
 
 
+@dataclass(frozen=True)
+class ThriftTarget:
+    """A target whose method is `thrift`.
+
+    Attributes:
+        project_directory: where dbt_project.yml lies.
+        name: of the target.
+        schema: the target's schema.
+        host: where the server listens.
+        port: of TCP.
+        user: who connects; when None, the user of this process.
+        password: where `auth` asks for one.
+        auth: as PyHive names it.
+        kerberos_service_name: where `auth` is KERBEROS.
+    """
+
+    project_directory: Path
+    name: str
+    schema: str
+    host: str
+    port: int
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    auth: str | None = None
+    kerberos_service_name: str | None = None
+
+
+Target: TypeAlias = SessionTarget | ThriftTarget
+
+
 def read_profile(flags: Any) -> Any:
     """dbt's profile object for dbt's flags: project directory, variables, names of profile and target."""
     from dbt.config.runtime import load_profile
@@ -53,9 +83,9 @@ def is_thrift(credentials: Any) -> bool:
     return credentials.type == "spark" and getattr(credentials, "method", None) == "thrift"
 
 
-def session_target(
+def read_target(
     project_directory: Path | None = None, profiles_directory: Path | None = None, target: str | None = None
-) -> SessionTarget:
+) -> Target:
     """The target that dbt would run with.
 
     Args:
@@ -65,7 +95,7 @@ def session_target(
         target: its name; when None, that of DBT_TARGET, else the profile's own choice.
 
     Raises:
-        ProfileError: there is none, or its method is not `session`.
+        ProfileError: there is none, or its method is neither `session` nor `thrift`.
     """
     from dbt.cli.resolvers import default_profiles_dir, default_project_dir
     from dbt_common.exceptions import DbtBaseException
@@ -91,14 +121,44 @@ def session_target(
         raise ProfileError(
             f"{said}: look into {profiles / 'profiles.yml'} and {project / 'dbt_project.yml'}."
         ) from error
-    parameters = session_parameters(profile.credentials)
-    if parameters is None:
-        method = getattr(profile.credentials, "method", None) or profile.credentials.type
-        raise ProfileError(
-            f"The target {profile.target_name} has the method {method}, and only targets with the method session can "
-            f"be queried: choose one of {profiles / 'profiles.yml'} with --target."
+    credentials = profile.credentials
+    parameters = session_parameters(credentials)
+    if parameters is not None:
+        return SessionTarget(project, profile.target_name, credentials.schema, parameters)
+    if is_thrift(credentials):
+        return ThriftTarget(
+            project,
+            profile.target_name,
+            credentials.schema,
+            credentials.host,
+            int(credentials.port),
+            credentials.user,
+            credentials.password,
+            credentials.auth,
+            credentials.kerberos_service_name,
         )
-    return SessionTarget(project, profile.target_name, profile.credentials.schema, parameters)
+    method = getattr(credentials, "method", None) or credentials.type
+    raise ProfileError(
+        f"The target {profile.target_name} has the method {method}, and only targets with the method session or thrift "
+        f"can be queried: choose one of {profiles / 'profiles.yml'} with --target."
+    )
+
+
+def session_target(
+    project_directory: Path | None = None, profiles_directory: Path | None = None, target: str | None = None
+) -> SessionTarget:
+    """As `read_target`, where a session is to be made.
+
+    Raises:
+        ProfileError: there is no such target, or its method is not `session`.
+    """
+    found = read_target(project_directory, profiles_directory, target)
+    if not isinstance(found, SessionTarget):
+        raise ProfileError(
+            f"The target {found.name} reaches a server that has the settings of another target: name one with the "
+            "method session with --target."
+        )
+    return found
 
 
 def _profile(given: Mapping[str, Any]) -> Any:

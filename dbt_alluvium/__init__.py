@@ -88,11 +88,10 @@ def write_seeds_exactly_over_thrift() -> None:
 
 
 def take_statements_without_rows() -> None:
-    """Have the thrift method give no rows for a statement without a result: PyHive (0.7.0) fails to fetch from it.
-
-    Spark 3.5 answers `create schema` with a column `Result` and sends none; dbt's `run_query` fetches from any.
-    """
+    """Have the thrift method give no rows for a statement without a result; dbt's `run_query` fetches from any."""
     from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+
+    from alluvium.thrift_client import has_no_result
 
     fetch = PyhiveConnectionWrapper.fetchall
 
@@ -100,7 +99,7 @@ def take_statements_without_rows() -> None:
         try:
             return fetch(wrapper)
         except TypeError:
-            if [column[0] for column in wrapper.description] != ["Result"]:
+            if not has_no_result(wrapper.description):
                 raise
             return []
 

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from alluvium.profile import SessionTarget
+from alluvium.profile import Target
 
 from . import Format, QueryError, script
-from .engine import Engine
+from .engines import engine_of
 from .output import Output
 
 
@@ -42,7 +42,7 @@ def _typed_in() -> str:
         raise QueryError(f"The standard input cannot be read: {error}.") from error
 
 
-def run(texts: Sequence[str] | None, output: Output, target: SessionTarget, *, may_write: bool, is_quiet: bool) -> None:
+def run(texts: Sequence[str] | None, output: Output, target: Target, *, may_write: bool, is_quiet: bool) -> None:
     """Run statements and show their results.
 
     Args:
@@ -59,7 +59,7 @@ def run(texts: Sequence[str] | None, output: Output, target: SessionTarget, *, m
         raise QueryError("A prompt shows its results: --output and parquet need a statement, with -e, -f or a pipe.")
     statements = None if texts is None else script.statements_of(texts)
     # A prompt has the terminal for both, and draws on it while Spark starts.
-    with Engine(target, may_write=may_write, is_quiet=is_quiet, keeps_output=statements is not None) as engine:
+    with engine_of(target, may_write=may_write, is_quiet=is_quiet, keeps_output=statements is not None) as engine:
         if statements is not None:
             script.run(engine, statements, output)
         else:

@@ -15,7 +15,7 @@ from . import QueryError
 from .values import json_of, repeated, structs_in, text_of
 
 if TYPE_CHECKING:
-    from .engine import Result
+    from .result import Result
 
 # RFC 4180 quotes what has a comma, a quote or a line's end. Blanks at the ends are quoted as some readers trim them.
 _QUOTED_IN_CSV = re.compile(r'[",\r\n]|^\s|\s$')

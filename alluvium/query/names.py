@@ -8,12 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from . import QueryError
-from .engine import readable_errors
 from .statements import split
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from .engine import Engine
 
 # What stands before the cursor: a name that is being typed, behind the names that qualify it.
@@ -27,7 +24,7 @@ class Names:
     """The names that Spark's catalog has, read when they are first asked for.
 
     Args:
-        engine: whose session is asked; nothing is known before it has started.
+        engine: which is asked; nothing is known before it has started.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -41,27 +38,23 @@ class Names:
         self._columns.clear()
         self.__dict__.pop("schemas", None)
 
-    @property
-    def _spark(self) -> SparkSession:
-        return self._engine.spark
-
     @cached_property
     def keywords(self) -> list[str]:
         """Spark's keywords, in lower case."""
-        return sorted(row[0].lower() for row in self._spark.sql("select keyword from sql_keywords()").collect())
+        return sorted(row[0].lower() for row in self._engine.rows("select keyword from sql_keywords()"))
 
     @cached_property
     def schemas(self) -> list[str]:
         """The schemas of the current catalog."""
-        return sorted(row[0] for row in self._spark.sql("show schemas").collect())
+        return sorted(row[0] for row in self._engine.rows("show schemas"))
 
     def tables(self, schema: str) -> list[str]:
         """Tables and views of a schema, empty where there is none; temporary views are in no schema."""
         if schema not in self._tables:
             self._tables[schema] = []
             if schema in self.schemas:
-                rows = self._spark.sql(f"show tables in {quoted(schema)}").collect()
-                self._tables[schema] = sorted(row.tableName for row in rows if not row.isTemporary)
+                rows = self._engine.rows(f"show tables in {quoted(schema)}")
+                self._tables[schema] = sorted(name for _, name, is_temporary in rows if not is_temporary)
         return self._tables[schema]
 
     def all_tables(self) -> list[tuple[str, str]]:
@@ -70,16 +63,15 @@ class Names:
         Raises:
             QueryError: Spark cannot list them.
         """
-        with readable_errors():
-            return [(schema, table) for schema in self.schemas for table in self.tables(schema)]
+        return [(schema, table) for schema in self.schemas for table in self.tables(schema)]
 
     def columns(self, table: str) -> list[str]:
         """Columns of a table, by its name in a statement; empty where there is none."""
         key = f"{self._engine.schema}: {table}"
         if key not in self._columns:
             try:
-                with readable_errors():
-                    self._columns[key] = self._spark.table(table).columns
+                described = self._engine.rows(f"describe query select * from {table}")
+                self._columns[key] = [row[0] for row in described]
             except QueryError:
                 self._columns[key] = []
         return self._columns[key]

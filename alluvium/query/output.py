@@ -27,7 +27,7 @@ from .values import text_of
 if TYPE_CHECKING:
     from pyspark.sql.types import StructField
 
-    from .engine import Result
+    from .result import Result
 
 
 def say(message: str) -> None:

@@ -22,7 +22,7 @@ from rich.text import Text
 from alluvium import AlluviumError
 
 from . import QueryError
-from .engine import Kind, readable_errors
+from .engine import Kind
 from .names import Names
 from .output import Output, say
 from .script import missing_schema
@@ -103,7 +103,7 @@ class Prompt:
     def _wait_for_spark(self) -> None:
         if not self._engine.is_ready:
             with Console(stderr=True).status("Spark is starting"):
-                _ = self._engine.spark
+                self._engine.wait()
 
     def _answer(self, text: str) -> None:
         command, _, argument = text.rstrip(";").partition(" ")
@@ -128,7 +128,7 @@ class Prompt:
         say(f"{time.monotonic() - begun:.1f} s")
 
     def _list_tables(self) -> None:
-        names = self._engine.call(self._names.all_tables)
+        names = self._names.all_tables()
         columns = [Column("schema"), Column("table")]
         self._output.write_table(lay_out(columns, [[shown(name) for name in pair] for pair in names]))
 
@@ -139,8 +139,7 @@ class _NameCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         try:
-            with readable_errors():
-                begin, found = self._names.completions(document.text_before_cursor)
+            begin, found = self._names.completions(document.text_before_cursor)
         except AlluviumError:  # shown when the statement runs
             return
         if begin or complete_event.completion_requested or document.char_before_cursor == ".":

@@ -8,7 +8,9 @@ Spark has started.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"""
@@ -24,6 +26,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_UNSEEN = ("comment", "block", "space")
 _BLOCK = re.compile(r"/\*(?!\+)|\*/")
 
 
@@ -54,24 +57,47 @@ def split(text: str) -> Split:
     ("select ';' -- a; b", 'select 2')
     """
     statements: list[str] = []
-    position = begin = 0
+    begin = 0
     has_tokens = is_open = False
+    for token in _tokens(text):
+        is_open = token.is_open
+        if token.kind == "end":
+            if has_tokens:
+                statements.append(text[begin : token.begin].strip())
+            begin, has_tokens = token.end, False
+        elif token.kind not in _UNSEEN:
+            has_tokens = True
+    return Split(tuple(statements), text[begin:].strip() if has_tokens else "", is_open)
+
+
+def words(text: str) -> list[str]:
+    """The words and signs of a text in lower case, without comments, strings and quoted names.
+
+    >>> words("/* a */ Select 'b' + 1")
+    ['select', '+', '1']
+    """
+    return [text[token.begin : token.end].lower() for token in _tokens(text) if token.kind in ("word", "other")]
+
+
+class _Token(NamedTuple):
+    kind: str | None
+    begin: int
+    end: int
+    is_open: bool  # the text ends inside
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    position = 0
     while position < len(text):
-        token = _TOKEN.match(text, position)
-        assert token is not None, "every character is a token"
-        kind, end = token.lastgroup, token.end()
+        match = _TOKEN.match(text, position)
+        assert match is not None, "every character is a token"
+        kind, end, is_open = match.lastgroup, match.end(), False
         if kind == "block":
             end, is_open = _end_of_comment(text, end)
         elif kind == "open":
             end, is_open = len(text), True
-        if kind == "end":
-            if has_tokens:
-                statements.append(text[begin:position].strip())
-            begin, has_tokens = end, False
-        elif kind not in ("comment", "block", "space"):
-            has_tokens = True
+        yield _Token(kind, position, end, is_open)
         position = end
-    return Split(tuple(statements), text[begin:].strip() if has_tokens else "", is_open)
 
 
 def _end_of_comment(text: str, position: int) -> tuple[int, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ theirs:
   outputs:
     session: {type: spark, method: session, schema: gold, host: NA, server_side_parameters: {spark.a: b}}
     other: {type: spark, method: session, schema: silver, host: NA}
-    thrift: {type: spark, method: thrift, schema: s, host: h}
+    thrift: {type: spark, method: thrift, schema: s, host: h, port: 10001, user: u, password: p, auth: LDAP}
+    http: {type: spark, method: http, schema: s, host: h, token: t, cluster: c}
 """
 
 
@@ -66,6 +68,26 @@ def test_target_of_a_project_with_another_profile(project: Path, monkeypatch: py
     assert profile.session_target(project).schema == "silver"
 
 
+def test_target_that_reaches_a_server(project: Path) -> None:
+    found = profile.read_target(project, target="thrift")
+    assert found == profile.ThriftTarget(project, "thrift", "s", "h", 10001, "u", "p", "LDAP")
+    assert "'p'" not in repr(found)
+    with pytest.raises(profile.ProfileError, match="The target thrift reaches a server"):
+        profile.session_target(project, target="thrift")
+
+
+def test_server_that_is_not_there(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    there = f"{{type: spark, method: thrift, schema: s, host: 127.0.0.1, port: {port}}}"
+    (project / "profiles.yml").write_text(f"theirs: {{target: t, outputs: {{t: {there}}}}}", encoding="utf-8")
+    code, output, errors = run(capsys, monkeypatch, "--project-dir", str(project), "-e", "select 1")
+    assert (code, output) == (1, "")
+    assert errors == f"alluvium: No server listens at 127.0.0.1:{port}: alluvium serve start.\n"
+
+
 def test_project_is_found_from_a_folder_below(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "models").mkdir()
     monkeypatch.chdir(project / "models")
@@ -84,7 +106,7 @@ def test_flags_of_dbt_are_left_as_they_were(project: Path) -> None:
     ("arguments", "message"),
     [
         (["--target", "prod"], "does not have a target named 'prod'. The valid target names for this profile are: - s"),
-        (["--target", "thrift"], "The target thrift has the method thrift, and only targets with the method session"),
+        (["--target", "http"], "The target http has the method http, and only targets with the method session or"),
         (["--project-dir", "."], "There is no dbt_project.yml in"),
         (["--profiles-dir", "."], "There is no profiles.yml in ."),
         (["-e", "--"], "There is no statement to run"),
@@ -99,7 +121,7 @@ def test_error_is_one_sentence_and_starts_no_spark(
     arguments: list[str],
     message: str,
 ) -> None:
-    monkeypatch.setattr(command, "Engine", fail)
+    monkeypatch.setattr(command, "engine_of", fail)
     directory = [] if "--project-dir" in arguments else ["--project-dir", str(project)]
     code, output, errors = run(capsys, monkeypatch, *directory, *arguments, typed="select 1")
     assert (code, output) == (1, "")
@@ -120,7 +142,7 @@ def test_profile_that_is_not_there(
 def test_prompt_writes_no_file(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: list[str]
 ) -> None:
-    monkeypatch.setattr(command, "Engine", fail)
+    monkeypatch.setattr(command, "engine_of", fail)
     code, _, errors = run(capsys, monkeypatch, "--project-dir", str(project), *option, typed=None)
     assert code == 1
     assert "A prompt shows its results" in errors

@@ -16,9 +16,9 @@ import pytest
 from pyspark.sql import types
 
 from alluvium.query import Format, QueryError
-from alluvium.query.engine import Result
 from alluvium.query.formats import write_csv, write_json_lines, write_parquet
 from alluvium.query.output import Output
+from alluvium.query.result import Result
 from alluvium.query.values import arrow_type
 
 

@@ -26,7 +26,6 @@ class Played:
     schema = "silver"
     has_schema = True
     is_ready = True
-    spark = None
 
     def __init__(self) -> None:
         self.statements: list[str] = []

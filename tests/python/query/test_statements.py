@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from alluvium.query import QueryError
+from alluvium.query.engine import Kind, kind_of_command
 from alluvium.query.prompt import is_complete
 from alluvium.query.script import statements_of
-from alluvium.query.statements import split
+from alluvium.query.statements import split, words
 
 WHOLE = {
     "string": "select 'a;b'",
@@ -74,3 +75,39 @@ def test_statements_of_several_texts() -> None:
     assert statements_of(["select 1; select 2", "select 3;"]) == ["select 1", "select 2", "select 3"]
     with pytest.raises(QueryError, match="There is no statement to run"):
         statements_of(["-- nothing"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("-- show\n/* show /* x */ */ Select 'with' -- a", ["select"]),
+        ("(table `insert`)", ["(", "table", ")"]),
+        ("select r'a' from b.c", ["select", "from", "b", ".", "c"]),
+        ("select 'open", ["select"]),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("-- a\nshow tables", Kind.QUERY),
+        ("REFRESH /* a */ TABLE x", Kind.SETTING),
+        ("refresh x", Kind.CHANGE),
+        ("refresh function table", Kind.CHANGE),
+        ("set a = b", Kind.SETTING),
+        ("((select 1))", None),
+        ("with a as (select 1) insert into x select 1", None),
+        ("/* show */ drop table x", Kind.CHANGE),
+        ("`show` tables", Kind.CHANGE),
+        ("'show'", Kind.CHANGE),
+        ("showx tables", Kind.CHANGE),
+        ("${a} tables", Kind.CHANGE),
+        ("", Kind.CHANGE),
+    ],
+)
+def test_kind_by_the_first_word(statement: str, kind: Kind | None) -> None:
+    assert kind_of_command(statement) is kind

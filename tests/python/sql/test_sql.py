@@ -1,16 +1,20 @@
-"""`alluvium sql` on Spark: what it reads, refuses and writes, value by value."""
+"""`alluvium sql` on Spark, in this process and behind a Thrift server: what it reads, refuses and writes."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent import futures
+from contextlib import ExitStack
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -26,14 +30,16 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from alluvium import cli
-from alluvium.profile import SessionTarget
-from alluvium.query import Format
+from alluvium.profile import SessionTarget, Target, ThriftTarget
+from alluvium.query import Format, QueryError
 from alluvium.query import prompt as prompt_module
-from alluvium.query.engine import Engine, Kind, Result
+from alluvium.query.engine import Engine, Kind
+from alluvium.query.engines import engine_of
 from alluvium.query.formats import rows
 from alluvium.query.names import Names
 from alluvium.query.output import Output
 from alluvium.query.prompt import Prompt
+from alluvium.query.result import Result
 from alluvium.query.statements import split
 from alluvium.query.values import date_text
 
@@ -44,6 +50,8 @@ pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SCHEMA = "look_at"
+# The profile's targets: a session in this process, and a server that has the same session.
+TARGETS = ("local", "thrift")
 
 # Each with a case that goes wrong where a value passes through a float, Python's dates, a local time zone or a text.
 VALUES = {
@@ -143,27 +151,80 @@ def tables(spark: SparkSession) -> Iterator[SparkSession]:
     spark.catalog.setCurrentDatabase("default")
 
 
-@pytest.fixture
-def target() -> SessionTarget:
-    return SessionTarget(REPOSITORY, "local", SCHEMA, {})
+@pytest.fixture(scope="module")
+def port(spark: SparkSession) -> Iterator[int]:
+    """Of a Thrift server in this process, which has the tests' own session."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        found = int(free.getsockname()[1])
+    session = spark._jsparkSession
+    conf, jvm = session.sessionState().conf(), spark._jvm
+    assert jvm is not None
+    for key, value in (
+        # Spark asks for it when a client connects, though it calls it static.
+        ("spark.sql.hive.thriftServer.singleSession", "true"),
+        ("hive.server2.thrift.bind.host", "127.0.0.1"),
+        ("hive.server2.thrift.port", str(found)),
+        ("hive.server2.authentication", "NONE"),
+    ):
+        conf.setConfString(key, value)
+    start = jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2.startWithContext
+    # In a thread of its own: one that has used the metastore has the settings that Hive had then (3.5.7).
+    with futures.ThreadPoolExecutor(1) as thread:
+        server = thread.submit(start, session.sqlContext()).result()
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", found), timeout=1).close()
+            break
+        except OSError:
+            assert time.monotonic() < deadline
+    yield found
+    server.stop()
+
+
+@pytest.fixture(params=TARGETS)
+def name(request: pytest.FixtureRequest, port: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Of a target in the profile."""
+    monkeypatch.setenv("ALLUVIUM_THRIFT_PORT", str(port))
+    return str(request.param)
 
 
 @pytest.fixture
-def engine(tables: SparkSession, target: SessionTarget) -> Iterator[Engine]:
-    with Engine(target, may_write=False, is_quiet=False, keeps_output=False) as made:
+def target(name: str, port: int) -> Target:
+    if name == "thrift":
+        return ThriftTarget(REPOSITORY, name, SCHEMA, "127.0.0.1", port)
+    return SessionTarget(REPOSITORY, name, SCHEMA, {})
+
+
+@pytest.fixture
+def engine(tables: SparkSession, target: Target) -> Iterator[Engine]:
+    with engine_of(target, may_write=False, is_quiet=False, keeps_output=False) as made:
         yield made
 
 
-def run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = ""
-) -> tuple[int, str, str]:
-    """Exit code, output and errors of the command line, in this process and its session."""
-    monkeypatch.setattr("sys.argv", ["alluvium", "sql", "--project-dir", str(REPOSITORY), *arguments])
-    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    output = capsys.readouterr()
-    return int(ended.value.code or 0), output.out, output.err
+class CommandLine:
+    """`alluvium sql` in this process, on a target."""
+
+    def __init__(self, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._options = ["--project-dir", str(REPOSITORY), "--target", name]
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+
+    def runs(self, *arguments: str, typed: str = "") -> tuple[int, str, str]:
+        """Exit code, output and errors."""
+        self._monkeypatch.setattr("sys.argv", ["alluvium", "sql", *self._options, *arguments])
+        self._monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        output = self._capsys.readouterr()
+        return int(ended.value.code or 0), output.out, output.err
+
+
+@pytest.fixture
+def command(
+    name: str, tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> CommandLine:
+    return CommandLine(name, capsys, monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -173,10 +234,8 @@ def test_kinds_of_statements(engine: Engine, kind: Kind, statements: list[str]) 
     assert {statement: engine.kind(statement) for statement in statements} == dict.fromkeys(statements, kind)
 
 
-def test_nothing_runs_where_one_statement_must_not(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, output, errors = run(capsys, monkeypatch, "-e", f"select 1; drop table {SCHEMA}.orders")
+def test_nothing_runs_where_one_statement_must_not(tables: SparkSession, command: CommandLine) -> None:
+    code, output, errors = command.runs("-e", f"select 1; drop table {SCHEMA}.orders")
     assert (code, output) == (1, "")
     assert errors == (
         f"alluvium: Not run, because it is no query: drop table {SCHEMA}.orders "
@@ -185,14 +244,126 @@ def test_nothing_runs_where_one_statement_must_not(
     assert tables.catalog.tableExists(f"{SCHEMA}.orders")
 
 
-def test_write_runs_it(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_write_runs_it(tables: SparkSession, command: CommandLine) -> None:
     created = f"create table {SCHEMA}.made as select 1 as a"
-    code, output, errors = run(capsys, monkeypatch, "--write", "-e", created, "-e", f"select * from {SCHEMA}.made")
+    code, output, errors = command.runs("--write", "-e", created, "-e", f"select * from {SCHEMA}.made")
     assert (code, errors) == (0, "")
     assert output.split() == ["a", "-", "1"]
     tables.sql(f"drop table {SCHEMA}.made")
+
+
+@pytest.mark.parametrize("name", ["thrift"], indirect=True)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *CHANGING,
+        "with a as (select 9) insert into orders select * from a",
+        "from orders insert into orders select *",
+        "select 1) as result(c0) union all select 2; delete from orders where (true",
+        "select 1) as result(c0); delete from orders --",
+        "select * from orders where (1 = 1)) insert into orders select * from (orders",
+        "orders",
+    ],
+)
+def test_server_is_sent_no_change(engine: Engine, tables: SparkSession, statement: str) -> None:
+    """Even by who does not ask first whether a statement is allowed."""
+    statement = re.sub(r"\bx\b", f"{SCHEMA}.orders", statement)
+    with pytest.raises(QueryError):
+        engine.run(statement, lambda result: list(rows(result)))
+    found = engine.rows(f"select * from {SCHEMA}.orders order by 1")
+    assert found == [(1, ""), (2, None)]
+
+
+DETAILS = """
+select
+    named_struct('a b', 1, 'x`y', date'2024-01-01', 'A B', array(map('k', null)), 'n', null) as `odd, names`,
+    map(date'-0044-03-15', x'ff', null_day, x'') as by_day,
+    map(named_struct('t', timestamp'1883-11-18 12:00:00.000001 America/New_York'), 'ö') as by_struct,
+    array(timestamp_ntz'0001-01-01 00:00:00.000001', null, timestamp_ntz'+294247-01-10 04:00:54.775807') as local_times,
+    array(timestamp_ntz'-290308-12-21 19:59:05.224192', timestamp_ntz'9999-12-31 23:59:59.999999') as far_local_times,
+    array(float('NaN'), float(0.1), float('3.4028235E38'), float('1.4E-45'), float('-Infinity')) as floats,
+    array(double('NaN'), 0.1D, 1.7976931348623157E308D, 4.9E-324D, -0.0D) as doubles,
+    array(cast('0.0000000001' as decimal(38,10)), cast(0 as decimal(38,10)), null) as decimals,
+    array(interval '1-2' year to month) as spans, array(interval '1' day) as days,
+    array(interval '1 02:03:04.5' day to second) as day_times,
+    array(array(), null, array(null)) as empty_ones, array('', null, 'NULL', 'a"b\\c\nd') as texts,
+    cast(null as struct<a: int>) as no_struct, named_struct('a', cast(null as int)) as empty_struct,
+    cast(null as map<string, int>) as no_map, cast(null as array<date>) as no_array,
+    struct(struct(struct(array(struct(1 as deep)) as c) as b) as a) as nested,
+    cast(-128 as tinyint) as tiny, cast(-32768 as smallint) as small, true as yes, cast(null as boolean) as neither,
+    cast('ab' as char(3)) as fixed
+from (select date'1582-10-15' as null_day)
+"""
+WIDE = f"select struct({', '.join(f'{number} as f{number}' for number in range(40))}) as wide"
+SAME = {
+    "every value": QUERY,
+    "details": DETAILS,
+    "more fields than Spark names": WIDE,
+    "no rows": f"select * from ({QUERY}) where zero = 1",
+    "a table": f"select * from {SCHEMA}.orders order by order_no desc",
+    "in order": "select id, cast(id as string) as text from range(0, 5000, 1, 7) order by id % 97, id -- the end",
+    "a name that is taken": "with result as (select 1 as c0) select c0, c0 as c1 from result",
+    "values": "values (1, 'a'), (2, null)",
+    "from": "from range(3) select id where id > 1",
+    "show": "show schemas",
+    "describe": f"describe table {SCHEMA}.orders",
+}
+
+
+@pytest.fixture(scope="module")
+def engines(tables: SparkSession, port: int) -> Iterator[list[Engine]]:
+    """Of both targets."""
+    targets = (
+        SessionTarget(REPOSITORY, "local", SCHEMA, {}),
+        ThriftTarget(REPOSITORY, "thrift", SCHEMA, "127.0.0.1", port),
+    )
+    with ExitStack() as opened:
+        yield [
+            opened.enter_context(engine_of(target, may_write=False, is_quiet=False, keeps_output=False))
+            for target in targets
+        ]
+
+
+@pytest.mark.parametrize("statement", SAME.values(), ids=SAME)
+def test_output_of_a_server_is_that_of_a_session(engines: list[Engine], tmp_path: Path, statement: str) -> None:
+    for form in Format:
+        written = []
+        for number, engine in enumerate(engines):
+            output = Output(form, tmp_path / str(number), limit=3 if form is Format.csv else None)
+            engine.run(statement, output.show, output.rows)
+            written.append((tmp_path / str(number)).read_bytes())
+        assert written[0] == written[1], form
+
+
+def test_history_of_a_server_has_times_and_nested_values_as_text(engines: list[Engine], tmp_path: Path) -> None:
+    """A command cannot be wrapped in a query."""
+    written = []
+    for number, engine in enumerate(engines):
+        output = Output(Format.csv, tmp_path / str(number))
+        engine.run(f"describe history {SCHEMA}.orders", output.show)
+        written.append((tmp_path / str(number)).read_text(encoding="utf-8").splitlines())
+    # Behind the fifth column there are maps, whose entries Spark's text has in an order of its own.
+    parts = [[line.split(",")[:5] for line in lines] for lines in written]
+    assert parts[0] == parts[1]
+    assert parts[1][1][1].endswith("+00:00")
+    assert '""mode"":""Append""' in written[1][1]
+
+
+def test_session_that_all_share_is_left_as_it_was(tables: SparkSession, port: int) -> None:
+    def settings() -> set[tuple[str, str]]:
+        return {(row.key, row.value) for row in tables.sql("set").collect()}
+
+    tables.catalog.setCurrentDatabase("default")
+    before = settings()
+    target = ThriftTarget(REPOSITORY, "thrift", SCHEMA, "127.0.0.1", port)
+    with engine_of(target, may_write=False, is_quiet=True, keeps_output=False) as engine:
+        assert engine.rows("select note from orders where order_no = 1") == [("",)]
+        tables.catalog.setCurrentDatabase("default")  # as any client that connects does
+        assert engine.rows("select note from orders where order_no = 1") == [("",)]
+        engine.run("use silver", lambda result: None)
+        assert engine.schema == "silver"
+    assert tables.catalog.currentDatabase() == "default"
+    assert settings() == before
 
 
 def semicolons(spark: SparkSession, text: str) -> list[int]:
@@ -222,20 +393,16 @@ def test_text_is_cut_where_sparks_lexer_sees_a_semicolon(spark: SparkSession, te
         assert list(cut.all) == [part for part in parts if split(part).all]
 
 
-def test_csv_has_every_value(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, output, errors = run(capsys, monkeypatch, "--format", "csv", typed=f"{QUERY};")
+def test_csv_has_every_value(tables: SparkSession, command: CommandLine) -> None:
+    code, output, errors = command.runs("--format", "csv", typed=f"{QUERY};")
     assert (code, errors) == (0, "")
     assert output == f"{','.join(VALUES)}\r\n{CSV}\r\n"
 
 
-def test_json_has_every_value(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_json_has_every_value(tables: SparkSession, command: CommandLine, tmp_path: Path) -> None:
     script = tmp_path / "script.sql"
     script.write_text(f"use {SCHEMA}; set spark.sql.session.timeZone = UTC;\n{QUERY}", encoding="utf-8")
-    code, output, errors = run(capsys, monkeypatch, "--format", "jsonl", "-f", str(script))
+    code, output, errors = command.runs("--format", "jsonl", "-f", str(script))
     assert (code, errors) == (0, "")
     found = json.loads(output, parse_float=Decimal)
     assert list(found) == list(VALUES)
@@ -250,11 +417,9 @@ def test_json_has_every_value(
     assert found["nested"] == [{"d": "-0044-03-15", "m": {"k": Decimal("1.1")}}, None]
 
 
-def test_parquet_has_every_value(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_parquet_has_every_value(tables: SparkSession, command: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "values.parquet"
-    code, *said = run(capsys, monkeypatch, "--format", "parquet", "--output", str(file), "-e", QUERY)
+    code, *said = command.runs("--format", "parquet", "--output", str(file), "-e", QUERY)
     assert (code, said) == (0, ["", ""])
     table = pq.read_table(file)
     types = dict(zip(table.column_names, table.schema.types, strict=True))
@@ -272,10 +437,8 @@ def test_parquet_has_every_value(
     )
 
 
-def test_table_has_every_value(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, output, _ = run(capsys, monkeypatch, "-e", f"select * from ({QUERY}) where zero = 0")
+def test_table_has_every_value(tables: SparkSession, command: CommandLine) -> None:
+    code, output, _ = command.runs("-e", f"select * from ({QUERY}) where zero = 0")
     assert code == 0
     line = output.splitlines()[2]
     for text in ("1234567890123456789012345678.0123456789", "-0044-03-15", "NULL", "''", "'NULL'", "00FF", "-Infinity"):
@@ -289,32 +452,29 @@ def test_days_have_the_text_that_spark_has(engine: Engine, tables: SparkSession)
     assert [date_text(day) for (day,) in found] == [text for (text,) in texts]
 
 
-def test_columns_of_one_name_are_kept_or_refused(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_columns_of_one_name_are_kept_or_refused(tables: SparkSession, command: CommandLine) -> None:
     statement = "select 1 as a, 2 as a, interval '1' day as a, struct(3 as b, 4 as b) as c"
-    _, output, _ = run(capsys, monkeypatch, "--format", "csv", "-e", statement)
+    _, output, _ = command.runs("--format", "csv", "-e", statement)
     assert output.splitlines()[1] == """1,2,INTERVAL '1' DAY,"{""b"":3,""b"":4}\""""
-    code, output, errors = run(capsys, monkeypatch, "--format", "jsonl", "-e", statement)
+    code, output, errors = command.runs("--format", "jsonl", "-e", statement)
     assert (code, output) == (1, "")
     assert "a is there twice" in errors
 
 
-def test_names_are_those_of_the_tables(
-    tables: SparkSession, engine: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_those_of_the_tables(engine: Engine, command: CommandLine) -> None:
     for name in ("orders", f"{SCHEMA}.orders", f"spark_catalog.{SCHEMA}.orders"):
         found = engine.run(f"select order_no, note from {name} order by 1", lambda result: list(rows(result)))
         assert found == [(1, ""), (2, None)]
-    run(capsys, monkeypatch, "-e", "select 1")
-    assert tables.catalog.currentDatabase() == "silver", "the schema of the profile"
+    code, output, _ = command.runs("--format", "csv", "-e", "select current_schema() as name")
+    assert (code, output.split()) == (0, ["name", "silver"]), "the schema of the profile"
 
 
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
         ("select * from nope", "[TABLE_OR_VIEW_NOT_FOUND] The table or view `nope` cannot be found."),
-        ("selec 1", "[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'.; line 1 pos 0"),
+        ("select 1,\n1 a b", "[PARSE_SYNTAX_ERROR] Syntax error at or near 'b': extra input 'b'.; line 2 pos 4"),
+        ("with a as (select 1", "[PARSE_SYNTAX_ERROR] Syntax error at or near end of input.; line 1 pos 19"),
         ("select a from (select 1 as b)", "Did you mean one of the following? [`b`].; line 1 pos 7"),
         ("select raise_error(concat('it broke: ', id)) from range(3)", "it broke: "),
         ("select make_interval(1, 2)", "A column has a type that cannot be shown: cast it to string."),
@@ -322,23 +482,19 @@ def test_names_are_those_of_the_tables(
     ],
 )
 def test_error_is_one_sentence(
-    tables: SparkSession,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    command: CommandLine,
     statement: str,
     message: str,
 ) -> None:
-    code, output, errors = run(capsys, monkeypatch, "--format", "jsonl", "-e", statement)
+    code, output, errors = command.runs("--format", "jsonl", "-e", statement)
     assert (code, output) == (1, "")
     assert message in errors
     assert errors.count("\n") == 1
     assert "Exception" not in errors
 
 
-def test_second_query_does_not_follow_the_first_in_a_file(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, output, errors = run(capsys, monkeypatch, "--format", "csv", "-e", "select 1; show tables")
+def test_second_query_does_not_follow_the_first_in_a_file(tables: SparkSession, command: CommandLine) -> None:
+    code, output, errors = command.runs("--format", "csv", "-e", "select 1; show tables")
     assert (code, output) == (1, "")
     assert "--format csv holds the result of one query, and there are 2" in errors
 
@@ -358,17 +514,15 @@ def test_large_result_comes_in_parts_and_in_order(engine: Engine) -> None:
     assert engine.run(query, count)[1] < 50_000
 
 
-def test_rows_beyond_the_limit_are_left_out_and_said(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_beyond_the_limit_are_left_out_and_said(tables: SparkSession, command: CommandLine) -> None:
     query = ["--format", "jsonl", "-e", "select id from range(10) order by id"]
     for limit, lines, said in (("3", 3, "The first 3 rows; --limit 0 shows all.\n"), ("10", 10, ""), ("0", 10, "")):
-        code, output, errors = run(capsys, monkeypatch, *query, "--limit", limit)
+        code, output, errors = command.runs(*query, "--limit", limit)
         assert (code, len(output.splitlines()), errors) == (0, lines, said)
 
 
-def test_control_c_cancels_the_query_and_the_next_one_is_answered(engine: Engine) -> None:
-    running = engine.spark.sparkContext.statusTracker()
+def test_control_c_cancels_the_query_and_the_next_one_is_answered(engine: Engine, tables: SparkSession) -> None:
+    running = tables.sparkContext.statusTracker()
 
     def interrupt() -> None:
         while not running.getActiveJobsIds():
@@ -385,7 +539,7 @@ def test_control_c_cancels_the_query_and_the_next_one_is_answered(engine: Engine
 
 
 def test_completion(engine: Engine) -> None:
-    _ = engine.spark
+    engine.wait()
     names = Names(engine)
 
     def proposed(before: str) -> list[str]:
@@ -404,7 +558,7 @@ def test_completion(engine: Engine) -> None:
 
 def test_prompt(
     tables: SparkSession,
-    target: SessionTarget,
+    target: Target,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -421,7 +575,7 @@ def test_prompt(
     ]
     with create_pipe_input() as typed, create_app_session(input=typed, output=DummyOutput()):
         typed.send_text("".join(keys))
-        with Engine(target, may_write=False, is_quiet=False, keeps_output=False) as engine:
+        with engine_of(target, may_write=False, is_quiet=False, keeps_output=False) as engine:
             Prompt(engine, Output(Format.table)).run()
     said = capsys.readouterr()
     lines = said.out.splitlines()
@@ -431,14 +585,20 @@ def test_prompt(
     assert "Not run, because it is no query: drop table orders" in said.err
 
 
-def test_schema_that_is_not_there_yet_is_said(
-    tables: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_schema_that_is_not_there_yet_is_said(tables: SparkSession, command: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "profiles.yml").write_text(
-        "alluvium: {target: t, outputs: {t: {type: spark, method: session, schema: later, host: NA}}}", encoding="utf-8"
+        """
+alluvium:
+  target: local
+  outputs:
+    local: {type: spark, method: session, schema: later, host: NA}
+    thrift:
+      {type: spark, method: thrift, schema: later, host: 127.0.0.1, port: "{{ env_var('ALLUVIUM_THRIFT_PORT') | int }}"}
+""",
+        encoding="utf-8",
     )
     tables.catalog.setCurrentDatabase("default")
-    code, output, errors = run(capsys, monkeypatch, "--profiles-dir", str(tmp_path), "-e", "select current_schema() s")
+    code, output, errors = command.runs("--profiles-dir", str(tmp_path), "-e", "select current_schema() s")
     assert (code, output.split()) == (0, ["s", "-------", "default"])
     assert errors == "There is no schema later yet: dbt build makes it. The current schema is default.\n"
 
