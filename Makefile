@@ -8,6 +8,8 @@ DEV_STAMP := .venv/.alluvium-dev
 INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock
 # One worker has the Spark session, the other one the tests without it.
 WORKERS := -n 2
+# `make demo TARGET=thrift`: through a Thrift server.
+DEMO_TARGET := $(if $(TARGET),--target $(TARGET))
 LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
 # The samples and the tests are small: compiling well and collecting in parallel cost more than running them, and a heap and a
@@ -30,10 +32,10 @@ setup: $(RUN_STAMP) ## environment and jars; the other targets call it
 setup-dev: $(DEV_STAMP) ## setup, and what the tests and linters need
 
 demo: $(RUN_STAMP) ## land and build the seven source systems
-	@$(BIN)/python -m alluvium.demo
+	@$(BIN)/python -m alluvium.demo $(DEMO_TARGET)
 
 demo-changes: $(RUN_STAMP) ## land their later files and see the tables move
-	@$(BIN)/python -m alluvium.demo changes
+	@$(BIN)/python -m alluvium.demo changes $(DEMO_TARGET)
 
 test: $(DEV_STAMP) ## the tests, without the slow suites
 	@$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(PYTEST_ARGS)

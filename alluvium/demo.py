@@ -1,11 +1,13 @@
 """The source systems on their samples: `make demo`, and `make demo-changes` with the later batches of files.
 
 Lands sample files as a sink would, runs ``dbt build`` in this process, and tells what came out of it. The figures are
-read from the tables (file ledger, change logs, states), never counted on the way.
+read from the tables (file ledger, change logs, states), never counted on the way. With ``TARGET=thrift`` all of it goes
+through a Thrift server, which runs already or is started for the demo.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -14,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +24,16 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from alluvium import AlluviumError
+from alluvium import AlluviumError, profile, thrift_server
+from alluvium.query.engines import engine_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from alluvium.profile import Target
+    from alluvium.query.engine import Engine
 
 PROJECT = Path(__file__).parent.parent
+# The target of the profile whose settings a server has.
+EMBEDDED = "local"
 SAMPLES = PROJECT / "samples"
 CORPUS = SAMPLES / "pg-envelope-json-schemas"
 # What the first demo lands of the shop: until a schema change in the middle of the capture.
@@ -44,19 +51,22 @@ SYSTEMS = {
     "storefront": "Storefront: MongoDB and service events",
     "shop": "Web shop: PostgreSQL, Debezium, a recording",
 }
-CHANGES_COMMAND = ("make demo-changes", "land the rest of the sample files and see the tables move")
+CHANGES_COMMAND = ("make demo-changes{variable}", "land the rest of the sample files and see the tables move")
 # In its place where all files have landed.
 LEDGER_COMMAND = (
-    '.venv/bin/dbt show --inline "select table_name, lines, inserted, updated, deleted'
+    '.venv/bin/dbt show{target} --inline "select table_name, lines, inserted, updated, deleted'
     ' from silver.cdc_run_ledger order by recorded_at desc" --output json',
     "what the last runs did, table by table",
 )
 ROW_COMMAND = (
-    '.venv/bin/dbt show --inline "select order_no, status, _cdc_file_path, _cdc_line'
+    '.venv/bin/dbt show{target} --inline "select order_no, status, _cdc_file_path, _cdc_line'
     ' from silver.slv_shop__orders where order_no = 9" --output json',
     "a row, with the file and line that made it",
 )
-DOCS_COMMAND = (".venv/bin/dbt docs generate && .venv/bin/dbt docs serve", "lineage and the meaning of every column")
+DOCS_COMMAND = (
+    ".venv/bin/dbt docs generate{target} && .venv/bin/dbt docs serve",
+    "lineage and the meaning of every column",
+)
 
 
 @dataclass
@@ -206,11 +216,11 @@ def checks_by_source(results: Iterable[Any]) -> Counter[str]:
     return Counter(source for result in passed for source in sources(result.node.unique_id))
 
 
-def entities(spark: SparkSession) -> list[Entity]:
+def entities(engine: Engine) -> list[Entity]:
     """What the ledger and the states say of each entity that has a change log."""
     found = [
-        Entity(row.change_log.split(".stg_")[-1].replace("__", "."), *row[1:])
-        for row in spark.sql("""
+        Entity(change_log.split(".stg_")[-1].replace("__", "."), *figures)
+        for change_log, *figures in engine.rows("""
             select
                 change_log,
                 count(file_path) as files,
@@ -221,9 +231,9 @@ def entities(spark: SparkSession) -> list[Entity]:
             from silver.cdc_file_ledger
             group by change_log
             order by change_log
-        """).collect()
+        """)
     ]
-    tables = {row.tableName for row in spark.sql("show tables in silver").collect()}
+    tables = {name for _, name, _ in engine.rows("show tables in silver")}
     states = {entity.name: f"slv_{entity.name.replace('.', '__')}_state" for entity in found}
     counted = " union all ".join(
         f"select '{name}' as name, count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted"
@@ -231,10 +241,10 @@ def entities(spark: SparkSession) -> list[Entity]:
         for name, state in states.items()
         if state in tables
     )
-    counts = {row.name: row for row in spark.sql(counted).collect()} if counted else {}
+    counts = {name: figures for name, *figures in engine.rows(counted)} if counted else {}
     for entity in found:
         if entity.name in counts:
-            entity.rows, entity.deleted = counts[entity.name].living, counts[entity.name].deleted
+            entity.rows, entity.deleted = counts[entity.name]
     return found
 
 
@@ -273,24 +283,24 @@ def _moved(now: int, before: int | None) -> str:
     return f"{now:,}" if before is None or before == now else f"{now:,} ({now - before:+,})"
 
 
-def show_marts(console: Console, spark: SparkSession) -> None:
+def show_marts(console: Console, engine: Engine) -> None:
     """The short table of results: sales by region, and the nationalities with the most artworks."""
     sales = Table(title="\ngold.agg_sales_by_region", title_justify="left", box=None, pad_edge=False)
     for heading in ("region", "orders", "items", "quantity", "revenue"):
         sales.add_column(heading, justify="left" if heading == "region" else "right")
-    for row in spark.sql("select * from gold.agg_sales_by_region order by region").collect():
-        sales.add_row(
-            repr(row.region), f"{row.order_count:,}", f"{row.item_count:,}", f"{row.quantity:,}", f"{row.revenue:,}"
-        )
+    for region, *figures in engine.rows("""
+        select region, order_count, item_count, quantity, revenue from gold.agg_sales_by_region order by region
+    """):
+        sales.add_row(repr(region), *(f"{figure:,}" for figure in figures))
     console.print(sales)
     artists = Table(title="\ngold.dim_artist, by nationality", title_justify="left", box=None, pad_edge=False)
     for heading in ("nationality", "artists", "artworks"):
         artists.add_column(heading, justify="left" if heading == "nationality" else "right")
-    for row in spark.sql("""
+    for nationality, *figures in engine.rows("""
         select nationality, count(*) as artists, sum(artwork_count) as artworks
         from gold.dim_artist group by nationality order by artworks desc, artists desc, nationality limit 5
-    """).collect():
-        artists.add_row(row.nationality or "unknown", f"{row.artists:,}", f"{row.artworks:,}")
+    """):
+        artists.add_row(nationality or "unknown", *(f"{figure:,}" for figure in figures))
     console.print(artists)
 
 
@@ -306,43 +316,85 @@ def last_figures() -> dict[str, Entity]:
     return {entry["name"]: Entity(**entry) for entry in json.loads(figures_file().read_text())}
 
 
+@contextmanager
+def served(target: Target, console: Console) -> Iterator[bool]:
+    """Have a server for a target that needs one; yields whether one goes on when the demo has ended.
+
+    Raises:
+        AlluviumError: it does not start, or the one that runs is not the target's.
+    """
+    if isinstance(target, profile.SessionTarget):
+        yield False
+        return
+    settings = profile.session_target(PROJECT, PROJECT, EMBEDDED)
+    running = thrift_server.Place(settings).address()
+    if running is not None:
+        if running.port != target.port:
+            raise AlluviumError(
+                f"The server listens at {running}, and the target {target.name} reaches {target.host}:{target.port}: "
+                f"set ALLUVIUM_THRIFT_PORT={running.port}."
+            )
+        yield True
+        return
+    named = ("--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--target", EMBEDDED)
+    started = thrift_server.start(settings, target.host, target.port, named)
+    console.print(f"A Thrift server listens at {started}, until the demo has ended.", style="dim", highlight=False)
+    try:
+        yield False
+    finally:
+        thrift_server.stop(settings)
+
+
 def main(arguments: list[str]) -> int:
-    """Run the demo; `arguments` is empty or ``["changes"]``. Returns the exit status."""
-    if arguments not in ([], ["changes"]):
-        print("demo: the only argument is 'changes'.", file=sys.stderr)
-        return 2
+    """Run the demo; `arguments` are those of the command line. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="demo", description="Land and build the source systems.")
+    parser.add_argument("changes", nargs="?", choices=["changes"], help="with the files behind the first load of each")
+    parser.add_argument("--target", help="of the profile; its own choice by default")
+    options = parser.parse_args(arguments)
     console = Console()
     # A file or a pipe has no width of its own, and rich would cut the table to 80 columns.
     console.width = max(console.width, 120) if not console.is_terminal else console.width
+    target = profile.read_target(PROJECT, PROJECT, options.target)
+    with served(target, console) as goes_on:
+        return run(console, target, is_later=bool(options.changes), goes_on=goes_on)
+
+
+def run(console: Console, target: Target, *, is_later: bool, goes_on: bool) -> int:
+    """Land, build and show; returns the exit status.
+
+    Args:
+        console: to print to.
+        target: to build with.
+        is_later: with the files behind the first load of each source.
+        goes_on: whether the target's server has the tables when the demo has ended.
+    """
     started = time.monotonic()
     before = last_figures()
-    landed = land(is_later=bool(arguments))
+    landed = land(is_later=is_later)
     console.print(
         f"Landed {landed} new files in {landing_directory()}." if landed else "No file landed since the last run."
     )
 
-    from pyspark.sql import SparkSession
-
     # Without news the models say so themselves; their tests have passed on the same rows before.
     complete = not landed and bool(before)
     console.print("dbt run" if complete else "dbt build", style="bold")
-    build = run_dbt(console, "run" if complete else "build")
+    build = run_dbt(console, "run" if complete else "build", "--target", target.name)
     if complete and build.success and build.found_files:
         # A run before this one was stopped after it had landed files. Their rows have to be tested too.
         complete = False
-        build = run_dbt(console, "build")
+        build = run_dbt(console, "build", "--target", target.name)
     if not build.success:
         console.print("dbt failed:", style="bold red")
         for error in build.errors:
             console.print("  " + error[:2000], highlight=False, markup=False)
         return 1
 
-    spark = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-    now = entities(spark)
-    console.print()
-    show_entities(console, now, before, build)
-    show_systems(console, now, build)
-    show_marts(console, spark)
+    with engine_of(target, may_write=False, is_quiet=False, keeps_output=False) as engine:
+        now = entities(engine)
+        console.print()
+        show_entities(console, now, before, build)
+        show_systems(console, now, build)
+        show_marts(console, engine)
     figures_file().write_text(json.dumps([entity.__dict__ for entity in now]))
     if complete:
         console.print("Nothing new: every file is applied.", style="bold")
@@ -350,8 +402,13 @@ def main(arguments: list[str]) -> int:
         console.print(f"{build.tests} tests passed.", style="bold")
     console.print(f"{time.monotonic() - started:.0f} seconds.")
     console.print("\nNext:")
+    named = {
+        "target": f" --target {target.name}" if goes_on else "",
+        "variable": "" if isinstance(target, profile.SessionTarget) else f" TARGET={target.name}",
+    }
     for command, purpose in (LEDGER_COMMAND if all_landed() else CHANGES_COMMAND, ROW_COMMAND, DOCS_COMMAND):
-        console.print(f"  [bold]{command}[/bold]\n      {purpose}", highlight=False, soft_wrap=True)
+        typed = command.format(**named)
+        console.print(f"  [bold]{typed}[/bold]\n      {purpose}", highlight=False, soft_wrap=True)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import is_instance_of
@@ -89,6 +89,7 @@ class EmbeddedEngine(Engine):
     """
 
     _spark: SparkSession
+    _schema_before: str
 
     def __init__(self, target: SessionTarget, *, may_write: bool, is_quiet: bool, keeps_output: bool) -> None:
         self._parameters = {**BATCHES, **target.parameters}
@@ -105,14 +106,17 @@ class EmbeddedEngine(Engine):
             self._spark = session.get_or_create(self._parameters, self.target.project_directory)
         catalog = self._spark.catalog
         with readable_errors():
+            self._schema_before = catalog.currentDatabase()
             self.has_schema = catalog.databaseExists(self.schema)
             if self.has_schema:
                 catalog.setCurrentDatabase(self.schema)
             else:
-                self.schema = catalog.currentDatabase()
+                self.schema = self._schema_before
 
     def _end(self) -> None:
-        """The session ends with the process."""
+        """The session goes on, for others in this process."""
+        with suppress(QueryError), readable_errors():
+            self._spark.catalog.setCurrentDatabase(self._schema_before)
 
     def _kind(self, statement: str) -> Kind:
         parser = self._spark._jsparkSession.sessionState().sqlParser()
