@@ -48,6 +48,7 @@ class ThriftTarget:
         password: where `auth` asks for one.
         auth: as PyHive names it.
         kerberos_service_name: where `auth` is KERBEROS.
+        use_ssl: whether the server has TLS.
     """
 
     project_directory: Path
@@ -59,6 +60,7 @@ class ThriftTarget:
     password: str | None = field(default=None, repr=False)
     auth: str | None = None
     kerberos_service_name: str | None = None
+    use_ssl: bool = False
 
 
 Target: TypeAlias = SessionTarget | ThriftTarget
@@ -136,6 +138,7 @@ def read_target(
             credentials.password,
             credentials.auth,
             credentials.kerberos_service_name,
+            credentials.use_ssl,
         )
     method = getattr(credentials, "method", None) or credentials.type
     raise ProfileError(

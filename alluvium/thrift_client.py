@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ def connect(target: ThriftTarget) -> Any:
     place = f"{target.host}:{target.port}"
     try:
         with _no_log():
+            if target.use_ssl:
+                return hive.connect(username=target.user, thrift_transport=_transport(target))
             return hive.connect(
                 host=target.host,
                 port=target.port,
@@ -39,13 +42,27 @@ def connect(target: ThriftTarget) -> Any:
     except TTransportException as error:
         if str(error.message).startswith(NOT_REACHED):
             raise AlluviumError(f"No server listens at {place}: alluvium serve start.") from error
-        raise AlluviumError(f"The server at {place} refuses the connection: {error.message}.") from error
+        reason = str(error.message).rstrip(".")
+        raise AlluviumError(f"The server at {place} refuses the connection: {reason}.") from error
     except (exc.Error, EOFError, OSError) as error:
         raise AlluviumError(
             f"The server at {place} opens no session: {said(error) or type(error).__name__}."
         ) from error
     except (ValueError, NotImplementedError) as error:  # what PyHive does not take together
         raise AlluviumError(f"The target {target.name} cannot connect: {error}") from error
+
+
+def _transport(target: ThriftTarget) -> Any:
+    from alluvium import thrift_transport
+
+    return thrift_transport.tls(
+        target.host,
+        target.port,
+        target.user or getpass.getuser(),
+        target.auth,
+        target.kerberos_service_name,
+        target.password,
+    )
 
 
 @contextmanager

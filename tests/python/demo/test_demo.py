@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shlex
+import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
 
-from alluvium import cli, demo
+from alluvium import AlluviumError, cli, demo, profile, thrift_server
+from alluvium.thrift_server import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,6 +55,59 @@ def shown(spark: SparkSession) -> dict[str, str]:
         printed[f"{step} rows"] = json.dumps(living_rows(spark))
     patch.undo()
     return printed
+
+
+@pytest.fixture
+def small_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """The demo with the models of the two tables that it shows alone, and tables, files and a port of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    for name, value in (
+        ("ALLUVIUM_HOME", tmp_path / "tables"),
+        ("ALLUVIUM_LANDING", tmp_path / "landing"),
+        ("ALLUVIUM_THRIFT_PORT", port),
+        ("DBT_TARGET_PATH", tmp_path / "target"),
+        ("DBT_LOG_PATH", tmp_path / "logs"),
+    ):
+        monkeypatch.setenv(name, str(value))
+    build = demo.run_dbt
+    selected = ("--select", "+agg_sales_by_region", "+dim_artist")
+    monkeypatch.setattr(demo, "run_dbt", lambda console, *arguments: build(console, *arguments, *selected))
+
+    def run(*arguments: str) -> str:
+        output = io.StringIO()
+        console = Console(file=output, width=120)
+        monkeypatch.setattr(demo, "Console", lambda: console)
+        assert demo.main(list(arguments)) == 0, output.getvalue()
+        return output.getvalue()
+
+    return run
+
+
+def test_demo_through_a_server(small_demo: Callable[..., str]) -> None:
+    place = Place(settings := profile.session_target(REPOSITORY, REPOSITORY, demo.EMBEDDED))
+    printed = small_demo("--target", "thrift")
+    assert "A Thrift server listens at 127.0.0.1:" in printed
+    assert not place.is_held(), "the demo ends the server that it has started"
+    assert re.search(r"shop\.orders +6 +240 +225 +15 +0 +113 +15 ", printed)
+    assert re.search(r"^moma +MoMA: PostgreSQL, Debezium, Avro +[\d,]+ +[\d,]+ +[\d,]+ +\d+$", printed, re.MULTILINE)
+    assert "gold.agg_sales_by_region" in printed
+    assert re.search(r"\d+ tests passed\.", printed)
+    assert "make demo-changes TARGET=thrift\n" in printed
+    assert ".venv/bin/dbt show --inline" in printed
+
+    address = thrift_server.start(settings, port=int(os.environ["ALLUVIUM_THRIFT_PORT"]))
+    try:
+        printed = small_demo("changes", "--target", "thrift")
+        assert "listens at" not in printed
+        assert re.search(r"shop\.orders +15 \(\+9\)", printed)
+        assert ".venv/bin/dbt show --target thrift --inline" in printed
+        assert place.address() == address, "the demo leaves the server that ran before"
+        os.environ["ALLUVIUM_THRIFT_PORT"] = str(address.port + 1)
+        with pytest.raises(AlluviumError, match=f"set ALLUVIUM_THRIFT_PORT={address.port}"):
+            demo.main(["--target", "thrift"])
+    finally:
+        thrift_server.stop(settings)
 
 
 def test_first_demo_equals_the_oracle_at_its_checkpoint(shown: dict[str, str]) -> None:

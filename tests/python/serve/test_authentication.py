@@ -266,10 +266,15 @@ def test_dbt_with_a_password(guarded: tuple[Terminal, Path]) -> None:
         "ALLUVIUM_THRIFT_USER": USER,
         "DBT_ENV_SECRET_ALLUVIUM_THRIFT_PASSWORD": PASSWORD,
     }
-    refused = terminal.types(*command, code=2)
-    assert "The certificate of 127.0.0.1 is not taken" in refused
+    query = ("alluvium", "sql", "--target", "thrift", "-e", "select 42 as answer")
+    assert "The certificate of 127.0.0.1 is not taken" in terminal.types(*command, code=2)
+    refused = f"alluvium: The server at 127.0.0.1:{terminal.port} refuses the connection: "
+    assert terminal.types(*query, code=1).startswith(f"{refused}The certificate of 127.0.0.1 is not taken")
     terminal.environment["SSL_CERT_FILE"] = str(trusted)
     assert "42" in terminal.types(*command)
+    assert terminal.types(*query).split()[-3:] == ["answer", "------", "42"]
+    terminal.environment["DBT_ENV_SECRET_ALLUVIUM_THRIFT_PASSWORD"] = "another"
+    assert terminal.types(*query, code=1).startswith(refused)
 
 
 @pytest.mark.slow
