@@ -21,9 +21,9 @@ from dbt.cli.main import dbtRunner
 
 # Statements that change what outlives the session; a run that is killed before any other one is the run that was killed
 # before the next of these.
-WRITES = re.compile(
-    r"\s*(/\*.*?\*/\s*)?(insert|merge|update|delete|alter|drop|create(?! or replace temporary))\b", re.I | re.S
-)
+# The merge of dbt-spark (1.11.0) begins with a comment of one line.
+COMMENTS = re.compile(r"(\s|/\*.*?\*/|--[^\n]*\n)*", re.S)
+WRITES = re.compile(r"(insert|merge|update|delete|alter|drop|create(?! or replace temporary))\b", re.I)
 
 
 def die() -> None:
@@ -65,13 +65,12 @@ class Killer:
 
         def execute(cursor: Cursor, sql: str, *parameters: Any) -> None:
             chosen = False
-            if WRITES.match(sql):
+            statement = COMMENTS.sub("", sql, count=1)
+            if WRITES.match(statement):
                 self.count += 1
                 chosen = self.count == self.at
                 with self.journal.open("a", encoding="utf-8") as journal:
-                    journal.write(
-                        json.dumps(re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", sql, flags=re.S)).strip()) + "\n"
-                    )
+                    journal.write(json.dumps(re.sub(r"\s+", " ", statement).strip()) + "\n")
             if chosen and not self.during:
                 die()
             if chosen:
