@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from py4j.protocol import Py4JJavaError
-
 from alluvium import AlluviumError
 
 if TYPE_CHECKING:
@@ -107,6 +105,8 @@ def prepared(spark: SparkSession, parameters: Mapping[str, str]) -> Iterator[Non
     Raises:
         AlluviumError: the class of CUSTOM is on no class path.
     """
+    from py4j.protocol import Py4JJavaError
+
     java = spark._jvm.java.lang  # type: ignore[union-attr]  # a live session has one
     for name in OF_THE_JVM:
         if value := _value(parameters, name):

@@ -17,6 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from alluvium import AlluviumError
 from alluvium.options import Debug, examples
+from alluvium.thrift_server import PORT as THRIFT_PORT
 
 if TYPE_CHECKING:
     from alluvium.emr.aws import Clients
@@ -37,7 +38,6 @@ Env = Annotated[
 DEFAULT_STACK = "alluvium"
 ENVIRONMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 HISTORY_PORT = 18080
-THRIFT_PORT = 10000
 LINES_OF_A_FAILURE = 20
 
 

@@ -16,9 +16,10 @@ from alluvium import AlluviumError
 from alluvium.emr.aws import code
 from alluvium.wording import INSTALL_WITH_LINKS
 
-__all__ = ["ARCHIVE", "PREFIX", "WHEEL", "archive", "check_wheel", "files", "is_there", "script", "upload"]
+__all__ = ["ARCHIVE", "PREFIX", "WHEEL", "archive", "check_wheel", "files", "head", "is_there", "script", "upload"]
 
 PREFIX = "project/"
+NOT_THERE = frozenset({"404", "NoSuchKey", "NotFound"})
 ARCHIVE = "project.zip"
 # Names the wheel that steps install, of those that are in the bucket.
 WHEEL = "wheel.txt"
@@ -129,13 +130,28 @@ def is_there(s3: Any, bucket: str, key: str, content: bytes) -> bool:
     Raises:
         ClientError: AWS refuses.
     """
+    found = head(s3, bucket, key)
+    return found is not None and bool(found.get("ChecksumSHA256") == _digest(content))
+
+
+def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
+    """What S3 says of an object, with its digest; None where there is none.
+
+    Args:
+        s3: client of the region.
+        bucket: its name.
+        key: of the object.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
     try:
-        found = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+        found: dict[str, Any] = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
     except ClientError as error:
-        if code(error) in {"404", "NoSuchKey", "NotFound"}:
-            return False
+        if code(error) in NOT_THERE:
+            return None
         raise
-    return bool(found.get("ChecksumSHA256") == _digest(content))
+    return found
 
 
 def upload(s3: Any, bucket: str, key: str, content: bytes) -> None:

@@ -38,7 +38,6 @@ SERVERS = f"{project.PREFIX}server/"
 LOGS = "emr-logs/alluvium/"
 # EMR's own program that fetches a script from S3 and runs it (Release Guide, "Run commands and scripts").
 RUNNER = "s3://{region}.elasticmapreduce/libs/script-runner/script-runner.jar"
-NOT_THERE = frozenset({"404", "NoSuchKey", "NotFound"})
 # Hudi before 1.0 does not know the option by which rows are merged here, and takes it without a word.
 FIRST_RELEASE_WITH_HUDI_1 = (7, 11, 0)
 BYTES_OF_A_LOG = 256 * 1024
@@ -141,7 +140,7 @@ def check_uploaded(s3: Any, bucket: str) -> None:
         ClientError: AWS refuses.
     """
     for key in (SCRIPT, f"{project.PREFIX}{project.ARCHIVE}", f"{project.PREFIX}{project.WHEEL}"):
-        if not _is_there(s3, bucket, key):
+        if project.head(s3, bucket, key) is None:
             raise AlluviumError(f"emr: there is no s3://{bucket}/{key}; run 'alluvium emr push --wheel WHEEL' first.")
 
 
@@ -174,7 +173,7 @@ def is_listening(s3: Any, bucket: str, token: str) -> bool:
     Raises:
         ClientError: AWS refuses.
     """
-    return _is_there(s3, bucket, f"{SERVERS}{token}")
+    return project.head(s3, bucket, f"{SERVERS}{token}") is not None
 
 
 def printed(s3: Any, bucket: str, token: str) -> list[str] | None:
@@ -191,7 +190,7 @@ def printed(s3: Any, bucket: str, token: str) -> list[str] | None:
     try:
         found = s3.get_object(Bucket=bucket, Key=f"{LOGS}{token}.log", Range=f"bytes=-{BYTES_OF_A_LOG}")
     except ClientError as error:
-        if code(error) in NOT_THERE:
+        if code(error) in project.NOT_THERE:
             return None
         # Of an empty object there is no range.
         if code(error) in {"416", "InvalidRange"}:
@@ -296,13 +295,3 @@ def end(emr: Any, s3: Any, bucket: str, cluster: str, running: Step, said: Calla
             f"emr: step {running.id} has not ended in {MINUTES_TO_STOP} minutes; run 'aws emr cancel-steps "
             f"--cluster-id {cluster} --step-ids {running.id} --step-cancellation-option TERMINATE_PROCESS'."
         )
-
-
-def _is_there(s3: Any, bucket: str, key: str) -> bool:
-    try:
-        s3.head_object(Bucket=bucket, Key=key)
-    except ClientError as error:
-        if code(error) in NOT_THERE:
-            return False
-        raise
-    return True
