@@ -3,7 +3,9 @@
     had under the old key. The delete that is the other half of the move has the source position of the create (Debezium
     3.6.3; nothing else in the events says that the two belong together). Asked for after a state has applied its
     batches, of rows that have moved no earlier than the oldest change of these: what comes late may bring the other
-    half, or a newer value under the old key. A row that had moved there, too, is followed from key to key, one step a time.
+    half, a newer value under the old key, or the delete of the row whose value was taken for the moved one's: each row is
+    looked up anew, and what is not found any more is not known any more. A row that had moved there, too, is followed
+    from key to key, one step a time.
 #}
 {% macro resolve_moved_values() %}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
@@ -59,7 +61,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if steps -%}
-        {%- do run_query(alluvium.resolve_moved_values_sql(feed, found)) -%}
+        {%- do run_query(alluvium.resolve_moved_values_sql(feed, moved_rows, found)) -%}
         {%- do run_query("drop table " ~ moves) -%}
         {%- do run_query("drop table " ~ found) -%}
     {%- endif -%}
@@ -312,7 +314,7 @@ from {{ from }}
 
 
 {# A column is found in one step of the chain at most; what no step has found is not known. #}
-{% macro resolve_moved_values_sql(feed, found) %}
+{% macro resolve_moved_values_sql(feed, moved_rows, found) %}
     {%- set held = alluvium.columns_of_unavailable_values(feed) -%}
     {%- set values = {} -%}
     {%- set conditions = ["not " ~ alluvium.unresolved_after_moves() ~ " <=> target._cdc_unresolved_columns"] -%}
@@ -322,7 +324,7 @@ from {{ from }}
         {%- do conditions.append(alluvium.is_resolved_otherwise(name, feed)) -%}
     {%- endfor -%}
     {%- do values.update({"_cdc_unresolved_columns": alluvium.unresolved_after_moves(), "_cdc_batch": alluvium.newest_pending_batch()}) -%}
-    {{ return(alluvium.merge_sql(this, alluvium.found_values_sql(feed, found, held), {
+    {{ return(alluvium.merge_sql(this, alluvium.found_values_sql(feed, moved_rows, found, held), {
         "on": alluvium.same_key(feed, "target", "source"),
         "update_when": conditions | join("\nor "),
         "set": values,
@@ -330,17 +332,21 @@ from {{ from }}
 {% endmacro %}
 
 
-{% macro found_values_sql(feed, found, held) -%}
+{# Of every row that was looked up, also where nothing is found. #}
+{% macro found_values_sql(feed, moved_rows, found, held) -%}
 (
     select
-        {{ alluvium.column_list(feed.key) | join(", ") }},
+        {{ alluvium.column_list(feed.key, "moved.") | join(", ") }},
         {%- for name in held %}
-        {%- set is_found = "array_contains(_cdc_found_columns, " ~ alluvium.string_literal(name) ~ ")" %}
-        max_by({{ alluvium.quoted_identifier(name) }}, {{ is_found }}) filter (where {{ is_found }}) as {{ alluvium.quoted_identifier(name) }},
+        {%- set is_found = "array_contains(found._cdc_found_columns, " ~ alluvium.string_literal(name) ~ ")" %}
+        max_by(found.{{ alluvium.quoted_identifier(name) }}, {{ is_found }}) filter (where {{ is_found }}) as {{ alluvium.quoted_identifier(name) }},
         {%- endfor %}
-        flatten(collect_list(_cdc_found_columns)) as _cdc_found_columns
-    from {{ found }}
-    group by {{ alluvium.column_list(feed.key) | join(", ") }}
+        flatten(collect_list(found._cdc_found_columns)) as _cdc_found_columns
+    from (
+        {{ moved_rows | indent(8) }}
+    ) as moved
+    left join {{ found }} as found on {{ alluvium.same_key(feed, "moved", "found") }}
+    group by {{ alluvium.column_list(feed.key, "moved.") | join(", ") }}
 )
 {%- endmacro %}
 

@@ -76,7 +76,8 @@ def rounds() -> list[dict[str, bytes]]:
         for arrival in ARRIVALS:
             for (op, lsn, body), number in zip(events, arrival, strict=True):
                 arriving[number].append(row(op, lsn, key_of(history, arrival), body))
-    arriving[0] += moves(MOVED) + MOVED_UNSEEN
+    arriving[0] += moves(MOVED) + MOVED_UNSEEN + MOVED_BEFORE_ITS_PAST_IS_KNOWN
+    arriving[1].append(LATE_DELETE)
     return rounds_of(arriving)
 
 
@@ -101,6 +102,9 @@ MOVED_UNSEEN = [
     row("d", 52020, MOVED + 201, None),
     *move(52030, MOVED + 201, MOVED + 202),
 ]
+# The same, and the delete that tells comes after the move.
+MOVED_BEFORE_ITS_PAST_IS_KNOWN = [row("c", 53010, MOVED + 301, "a"), *move(53030, MOVED + 301, MOVED + 302)]
+LATE_DELETE = row("d", 53020, MOVED + 301, None)
 
 
 FEEDS = [
@@ -195,8 +199,9 @@ def test_value_of_a_moved_row_is_the_one_under_its_old_key(project: Project) -> 
 
 
 @pytest.mark.slow
-def test_value_of_another_row_that_had_the_old_key_is_not_taken(project: Project) -> None:
-    found = state_of(project, "held", MOVED + 202)
+@pytest.mark.parametrize("key", [MOVED + 202, MOVED + 302], ids=["delete is there", "delete comes late"])
+def test_value_of_another_row_that_had_the_old_key_is_not_taken(project: Project, key: int) -> None:
+    found = state_of(project, "held", key)
     assert (found["body"], found["_cdc_unresolved_columns"]) == (None, ["body"])
 
 

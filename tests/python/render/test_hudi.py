@@ -268,7 +268,7 @@ def test_commit_figures_of_hudi() -> None:
 def test_parts_of_merges(macros: Renderer) -> None:
     condition = macros.sql("changes_its_row", feed(), "_cdc_position", "soft", [])
     assert condition.startswith("source._cdc_position > target._cdc_position or source._cdc_image_position >")
-    assert_parses("select * from " + macros.render("found_values_sql", feed(), "found", ["it's"]))
+    assert_parses("select * from " + macros.render("found_values_sql", feed(), "select 1", "found", ["it's"]))
     change = {"removed": ["old"], "retyped": {"id": {"from": "int", "to": "bigint"}}}
     columns = typed(("id", "int"), ("old", "int"))
     assert macros.sql("rewritten_columns_sql", STATE, columns, change).startswith(

@@ -321,7 +321,9 @@ def test_resolve_moved_values_sql() -> None:
     assert_parses(renderer.sql("moved_rows_sql", "20"))
     assert_parses(renderer.sql("moved_on_sql", "found", 0))
     assert_expression_parses(renderer.render("created_position"))
-    merge = renderer.sql("resolve_moved_values_sql", ODD, "found")
+    merge = renderer.sql("resolve_moved_values_sql", ODD, "select 1", "found")
+    # A row of which nothing is found any more loses the value that an earlier run found.
+    assert "from (select 1) as moved left join found as found" in merge
     assert r"`it's` = if(array_contains(target._cdc_moved_columns, 'it\'s'), source.`it's`, target.`it's`)" in merge
     assert_parses(merge)
     assert renderer.render("is_moved", "a") == "array_contains(target._cdc_moved_columns, 'a')"
