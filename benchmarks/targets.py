@@ -27,8 +27,10 @@ PROJECT = demo.PROJECT
 SCHEMAS = ("silver", "gold")
 # The number of a batch is that of a run, and the rest is Hudi's own.
 OF_BUILD = ("_cdc_batch", "_cdc_record_key", "_hoodie_")
-# States show declared types in their views; the ledgers count what each run did.
-OF_FORMAT = ("cdc_", "_state")
+# What each run did.
+LEDGERS = "cdc_"
+# Their views show the types that are declared, which Hudi does not have all of.
+STATES = "_state"
 
 Digests = dict[str, tuple[int, str]]
 
@@ -138,7 +140,7 @@ def digests() -> Digests:
     found = {}
     for schema in SCHEMAS:
         for (name,) in spark.sql(f"show tables in {schema}").select("tableName").collect():
-            if name.startswith(OF_FORMAT[0]) or name.endswith(OF_FORMAT[1]):
+            if name.startswith(LEDGERS) or name.endswith(STATES):
                 continue
             columns = [column for column in spark.table(f"{schema}.{name}").columns if not column.startswith(OF_BUILD)]
             texts = ", ".join(f"cast(`{column}` as string)" for column in sorted(columns))

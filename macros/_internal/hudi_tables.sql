@@ -51,7 +51,8 @@ from (
 {#
     What Hudi is told about a table; a model's `tblproperties` come after it. The indexes are global, without which
     a row whose partition changes would stay in the old one, too (1.2.0). Spark's catalog has the table; Hudi's own tool would register it once more for
-    Hive, of Merge on Read under two other names, and stops where two threads write (a NullPointerException in DataNucleus; 1.2.0).
+    Hive, of Merge on Read under two other names, and stops where two threads write (a NullPointerException in DataNucleus; 1.2.0). Either of its two options
+    turns it on, and Spark turns on both.
 #}
 {% macro hudi_properties(is_merged) %}
     {%- set table_type = alluvium.require_one_of("model " ~ model.name, "var hudi_table_type", var("hudi_table_type", "cow"), ["cow", "mor"]) -%}
@@ -61,6 +62,7 @@ from (
         "hoodie.datasource.write.hive_style_partitioning": "true",
         "hoodie.datasource.write.partitionpath.urlencode": "true",
         "hoodie.datasource.hive_sync.enable": "false",
+        "hoodie.datasource.meta.sync.enable": "false",
     } -%}
     {%- do properties.update({
         "primaryKey": "_cdc_record_key",

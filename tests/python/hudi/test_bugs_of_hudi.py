@@ -34,6 +34,7 @@ def create(spark: SparkSession, table_type: str, rows: str, **properties: str) -
         "type": table_type,
         "primaryKey": "id",
         "hoodie.datasource.hive_sync.enable": "false",
+        "hoodie.datasource.meta.sync.enable": "false",
         **properties,
     }
     texts = ", ".join(f"'{name}' = '{value}'" for name, value in all_properties.items())
@@ -99,6 +100,22 @@ def test_local_time_is_refused_by_a_hive_metastore(hudi: SparkSession) -> None:
     """stored_value makes a time in UTC of it."""
     with pytest.raises(Exception, match="catalog table"):
         hudi.sql(f"create table {TABLE} (id string, at timestamp_ntz) using hudi tblproperties ('primaryKey' = 'id')")
+
+
+@pytest.mark.parametrize(
+    ("options", "tables"),
+    [(["hive_sync"], ["rows", "rows_ro", "rows_rt"]), (["hive_sync", "meta.sync"], ["rows"])],
+)
+def test_tables_are_registered_again_unless_both_are_off(
+    hudi: SparkSession, options: list[str], tables: list[str]
+) -> None:
+    """hudi_properties turns off both."""
+    properties = {"primaryKey": "id", "type": "mor"}
+    properties |= {f"hoodie.datasource.{option}.enable": "false" for option in options}
+    texts = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    hudi.sql(f"create table {TABLE} (id string) using hudi tblproperties ({texts})")
+    hudi.sql(f"insert into {TABLE} select '1'")
+    assert sorted(row.tableName for row in hudi.sql(f"show tables in {SCHEMA}").collect()) == tables
 
 
 def test_parser_of_hudi_takes_time_travel_from_delta(hudi: SparkSession) -> None:

@@ -17,7 +17,9 @@ def test_rows_stay_as_they_are(spark: SparkSession, table_type: str) -> None:
     relation = SparkRelation.create(schema="maintenance_of_hudi", identifier=f"rows_{table_type}")
     table = {"relation": relation, "file_format": "hudi"}
     spark.sql("create schema if not exists maintenance_of_hudi")
-    properties = f"'type' = '{table_type}', 'primaryKey' = 'id', 'hoodie.datasource.hive_sync.enable' = 'false'"
+    options = ("hoodie.datasource.hive_sync.enable", "hoodie.datasource.meta.sync.enable")
+    synced = ", ".join(f"'{option}' = 'false'" for option in options)
+    properties = f"'type' = '{table_type}', 'primaryKey' = 'id', {synced}"
     spark.sql(f"create table {relation} (id string, note string) using hudi tblproperties ({properties})")
     for number in range(3):
         spark.sql(f"insert into {relation} select '{number}', 'a'")

@@ -157,6 +157,7 @@ def test_hudi_properties(table_type: str) -> None:
     assert (properties["type"], properties["primaryKey"]) == (table_type, "_cdc_record_key")
     assert ("hoodie.compact.inline" in properties) == (table_type == "mor")
     assert properties["hoodie.b"] == "2"
+    assert {properties[f"hoodie.datasource.{option}.enable"] for option in ("hive_sync", "meta.sync")} == {"false"}
     assert "delta.a" not in properties
     assert "primaryKey" not in renderer.render("hudi_properties", False)
     assert 'var hudi_table_type is "row"' in hudi(variables={"hudi_table_type": "row"}).refusal("hudi_properties", True)
