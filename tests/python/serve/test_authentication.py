@@ -199,10 +199,12 @@ def terminal_with(home: Path, **values: object) -> Terminal:
     """A terminal whose profile has more settings in the target of the server."""
     terminal = Terminal(home)
     text = (REPOSITORY / "profiles.yml").read_text(encoding="utf-8")
-    anchor = "      server_side_parameters:\n"
-    assert text.count(anchor) == 1
+    # The first target of the profile is `local`, whose settings are the server's.
+    before, anchor, after = text.partition("      server_side_parameters:\n")
+    assert "    local:\n" in before
+    assert anchor
     more = "".join(f"        {yaml.safe_dump({key: value}).strip()}\n" for key, value in values.items())
-    (home / "profiles.yml").write_text(text.replace(anchor, anchor + more), encoding="utf-8")
+    (home / "profiles.yml").write_text(before + anchor + more + after, encoding="utf-8")
     terminal.environment["DBT_PROFILES_DIR"] = str(home)
     return terminal
 
