@@ -2,10 +2,17 @@
 
 # Used only to find a Python that fits; name one with `make PYTHON=python3.12 setup`.
 BOOTSTRAP := $(firstword $(foreach name,$(PYTHON) python3 python3.12 python3.11 python3.10,$(shell command -v $(name))))
-BIN := .venv/bin
-RUN_STAMP := .venv/.alluvium-run
-DEV_STAMP := .venv/.alluvium-dev
-INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock
+# `make test SPARK=4`: on Spark 4, from a lock file and in an environment of its own.
+SPARK ?= 3
+$(if $(filter-out 3 4,$(SPARK)),$(error SPARK is "$(SPARK)", not 3 or 4))
+VENV := .venv$(if $(filter 4,$(SPARK)),-spark4)
+RUN_LOCK := requirements$(if $(filter 4,$(SPARK)),-spark4).lock
+DEV_LOCK := requirements$(if $(filter 4,$(SPARK)),-spark4,-dev).lock
+BIN := $(VENV)/bin
+RUN_STAMP := $(VENV)/.alluvium-run
+DEV_STAMP := $(VENV)/.alluvium-dev
+INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock alluvium/jars-spark4.lock
+LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command "make lock"
 # One worker has the Spark session, the other one the tests without it.
 WORKERS := -n 2
 # `make demo TARGET=thrift`: through a Thrift server.
@@ -20,7 +27,7 @@ demo demo-changes test compare-targets: export ALLUVIUM_CODEGEN ?= false
 # One session builds hundreds of tables here. In 2g, at 134 Delta tables, two thirds of the time went into collecting garbage.
 demo demo-changes test test-all compare-targets: export ALLUVIUM_DRIVER_MEMORY ?= 4g
 
-export PYTHON
+export PYTHON SPARK
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke compare-targets transcript lock clean require-python
 
@@ -60,19 +67,20 @@ transcript: $(RUN_STAMP) ## record docs/transcript.md anew
 
 lock: ## write the .lock files anew from the .in files (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: 'pipx install uv', then run it again." >&2; exit 1; }
-	for name in requirements requirements-dev scripts/requirements-build scripts/requirements-uv; do \
-	  uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate \
-	    --custom-compile-command "make lock" $$name.in -o $$name.lock || exit 1; \
-	done
+	for name in requirements scripts/requirements-build scripts/requirements-uv; do $(LOCK) --upgrade $$name.in -o $$name.lock || exit 1; done
+	$(LOCK) --upgrade requirements-dev.in -c requirements.lock -o requirements-dev.lock
+	# What is in the file already is kept, so that nothing but Spark differs.
+	cp requirements-dev.lock requirements-spark4.lock
+	$(LOCK) requirements-dev.in --override requirements-spark4.in -o requirements-spark4.lock
 
 clean: ## remove what runs have made: tables, metastore, dbt's target and logs; the environment stays
 	rm -rf .alluvium landing target logs dbt_packages spark-warehouse metastore_db derby.log
 
 # The environment's own Python is a prerequisite: gone, or a link to a Python that is gone, it is made again.
-$(RUN_STAMP): requirements.lock $(INPUTS) $(BIN)/python | require-python
+$(RUN_STAMP): $(RUN_LOCK) $(INPUTS) $(BIN)/python | require-python
 	@$(BOOTSTRAP) scripts/setup.py
 
-$(DEV_STAMP): requirements-dev.lock $(INPUTS) $(BIN)/python | require-python
+$(DEV_STAMP): $(DEV_LOCK) $(INPUTS) $(BIN)/python | require-python
 	@$(BOOTSTRAP) scripts/setup.py --dev
 
 $(BIN)/python: ;

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from alluvium import AlluviumError, java
 
-LOCK = Path(__file__).with_name("jars.lock")
-# PySpark 3.5.7 has the very version (4.9.3) that Delta 3.3.3 asks for.
+# Of the Spark that is installed: 3.5 by default, 4.0 from requirements-spark4.lock.
+LOCK = Path(__file__).with_name("jars-spark4.lock" if java.IS_SPARK_4 else "jars.lock")
+# PySpark has the very version that Delta asks for: 3.5.7 has 4.9.3, 4.0.2 has 4.13.1.
 EXCLUDES = ("org.antlr:antlr4-runtime",)
 
 

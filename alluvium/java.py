@@ -13,14 +13,26 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from alluvium import AlluviumError
 
 logger = logging.getLogger(__name__)
 
-# Spark 3.5: "runs on Java 8/11/17". On 18 and newer it starts, then fails in the security manager and in Arrow.
-SUITABLE = (8, 11, 17)
+
+def suitable(spark_version: str) -> frozenset[int]:
+    """Feature releases that a Spark runs on.
+
+    Spark 3.5: "runs on Java 8/11/17"; on 18 and newer it starts, then fails in the security manager and in Arrow.
+    Spark 4.0: "runs on Java 17/21".
+    """
+    return frozenset((17, 21) if spark_version.startswith("4.") else (8, 11, 17))
+
+
+SPARK_VERSION = metadata.version("pyspark")
+IS_SPARK_4 = SPARK_VERSION.startswith("4.")
+SUITABLE = suitable(SPARK_VERSION)
 
 CA_BUNDLE_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE")
 CA_BUNDLE_FILES = (
@@ -128,10 +140,12 @@ def select(environ: Mapping[str, str] | None = None) -> Java:
         if java.major in SUITABLE:
             logger.debug("Java %d from %s: %s", java.major, java.origin, java.home)
             return java
-        logger.debug("Java %d from %s is not one of %s: passed over", java.major, java.origin, SUITABLE)
+        logger.debug("Java %d from %s is not one of %s: passed over", java.major, java.origin, sorted(SUITABLE))
         unsuitable.append(f"Java {java.major} ({java.origin})")
     seen = f"found only {', '.join(unsuitable)}" if unsuitable else "found no Java"
-    raise AlluviumError(f"Spark 3.5 needs Java 17, {seen}: run 'make setup', which installs one inside .venv.")
+    raise AlluviumError(
+        f"Spark {SPARK_VERSION} needs Java 17, {seen}: run 'make setup', which installs one inside .venv."
+    )
 
 
 def use() -> Java:

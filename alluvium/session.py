@@ -62,13 +62,27 @@ def complete(settings: Mapping[str, str]) -> dict[str, str]:
     """`settings` with what the machine adds, or the cluster; and the environment of this process set accordingly.
 
     Raises:
-        AlluviumError: no Java, no jars, or this is not the cluster that `settings` ask for.
+        AlluviumError: no Java, no jars, Hudi where there is none, or this is not the cluster that `settings` ask for.
     """
     if yarn.is_meant(settings):
         yarn.require(os.environ)
         return with_runtime(yarn.with_defaults(settings, os.environ), [], None, jars.cache_directory())
+    require_known_formats(settings)
     os.environ.update(environment())
     return with_runtime(settings, jars.class_path(), java.use(), jars.cache_directory())
+
+
+def require_known_formats(settings: Mapping[str, str]) -> None:
+    """Refuses Hudi's extension where the environment has no Hudi: Spark would go on without it, with a page of log.
+
+    Raises:
+        AlluviumError: Spark 4.
+    """
+    if java.IS_SPARK_4 and "hudi" in settings.get("spark.sql.extensions", ""):
+        raise AlluviumError(
+            f"Hudi is not there for Spark {java.SPARK_VERSION}: unset ALLUVIUM_FILE_FORMAT, or use the environment "
+            "with Spark 3.5 ('make setup'; docs/guide/versions.md)."
+        )
 
 
 def environment() -> dict[str, str]:

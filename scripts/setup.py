@@ -16,7 +16,9 @@ import tempfile
 from typing import Dict, List, Optional, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-VENV = os.path.join(ROOT, ".venv")
+# `make SPARK=4`: an environment of its own, with the tests' packages in any case.
+IS_SPARK_4 = os.environ.get("SPARK") == "4"
+VENV = os.path.join(ROOT, ".venv-spark4" if IS_SPARK_4 else ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
 GENERATED = os.path.join(ROOT, ".alluvium")
 LOG = os.path.join(GENERATED, "setup.log")
@@ -242,6 +244,11 @@ def check_space(directory: str, needed_gb: float = NEEDED_GB) -> None:
         )
 
 
+def lock_file(dev: bool) -> str:
+    name = "requirements-spark4" if IS_SPARK_4 else "requirements-dev" if dev else "requirements"
+    return os.path.join(ROOT, name + ".lock")
+
+
 def digest(lock: str) -> str:
     """What an installed state depends on, so that a touched but unchanged file installs nothing."""
     total = hashlib.sha256(os.environ.get("PYTHON", "").encode())
@@ -305,10 +312,10 @@ def prepare_spark() -> None:
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    parser = argparse.ArgumentParser(description="Make the environment in .venv and fetch Spark's jars.")
+    parser = argparse.ArgumentParser(description="Make the environment and fetch Spark's jars.")
     parser.add_argument("--dev", action="store_true", help="also what the tests and linters need")
     dev = parser.parse_args(arguments).dev
-    lock = os.path.join(ROOT, "requirements-dev.lock" if dev else "requirements.lock")
+    lock = lock_file(dev)
     stamp = os.path.join(VENV, ".alluvium-dev" if dev else ".alluvium-run")
     try:
         state = digest(lock)
@@ -322,7 +329,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         prepare_spark()
         record(stamp, state)
         if dev:  # has all that a run needs
-            record(os.path.join(VENV, ".alluvium-run"), digest(os.path.join(ROOT, "requirements.lock")))
+            record(os.path.join(VENV, ".alluvium-run"), digest(lock_file(dev=False)))
     except SetupError as error:
         print("setup: %s" % error, file=sys.stderr)
         return 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Sequence
+from time import monotonic, sleep
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -225,14 +225,14 @@ def wait(
         ClientError: AWS refuses.
     """
     pause = stack.SECONDS_BETWEEN_QUESTIONS
-    begin = time.monotonic()
+    begin = monotonic()
     while True:
         found = clusters.step(emr, cluster, step)
         said(found)
-        late = minutes is not None and time.monotonic() - begin > minutes * 60
+        late = minutes is not None and monotonic() - begin > minutes * 60
         if found.has_ended or late or is_enough():
             return found
-        time.sleep(pause)
+        sleep(pause)
 
 
 def failure(found: Step, cluster: Cluster | None) -> AlluviumError:

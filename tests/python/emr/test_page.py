@@ -13,6 +13,7 @@ import yaml
 
 from alluvium.emr import command, steps
 from alluvium.emr import stack as stacks
+from alluvium.thrift_server import PORT as THRIFT_PORT
 from docs.guide import GUIDE, blocks, text
 
 from .conftest import Network, Run, client, cluster
@@ -53,7 +54,7 @@ def test_every_command_of_the_page_runs(
         if words[2] in {"build", "serve"}:
             assert found is not None
             cluster(found.cluster).state = "WAITING"
-            monkeypatch.setattr("alluvium.emr.steps.time.sleep", goes_on(found))
+            monkeypatch.setattr("alluvium.emr.steps.sleep", goes_on(found))
         if words[2] == "logs" and STEP in words:
             assert found is not None
             replaced[STEP] = step(found)
@@ -113,7 +114,7 @@ def test_commands_stand_in_blocks_that_are_run() -> None:
 
 def test_ways_to_the_node_are_those_that_are_printed() -> None:
     shown = [block.body.strip() for block in blocks(PAGE, "text")]
-    ports = (command.HISTORY_PORT, command.THRIFT_PORT)
+    ports = (command.HISTORY_PORT, THRIFT_PORT)
     assert {*shown} == {command._port_forwarding("i-0a1b2c3d4e5f", "eu-central-1", port) for port in ports}
     assert text(PAGE).count("aws ssm start-session") == len(shown)
 

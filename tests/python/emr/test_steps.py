@@ -32,7 +32,7 @@ class Emr:
         self.cluster.state = "WAITING"
         self.cluster.release_label = "emr-7.10.0"
         self._next: list[Callable[[], None]] = []
-        monkeypatch.setattr("alluvium.emr.steps.time.sleep", lambda _: self._next.pop(0)())
+        monkeypatch.setattr("alluvium.emr.steps.sleep", lambda _: self._next.pop(0)())
 
     def then(self, *what: Callable[[], None]) -> None:
         self._next += what

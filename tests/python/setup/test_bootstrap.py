@@ -19,10 +19,17 @@ def checkout(tmp_path: Path) -> Path:
     """The set-up's files in a directory of their own, and `bin`, the only directory of the search path."""
     copy = tmp_path / "checkout"
     shutil.copytree(ROOT / "scripts", copy / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
+    for name in (
+        "Makefile",
+        "pyproject.toml",
+        "requirements.lock",
+        "requirements-dev.lock",
+        "requirements-spark4.lock",
+    ):
         shutil.copy(ROOT / name, copy)
     (copy / "alluvium").mkdir()
-    shutil.copy(ROOT / "alluvium" / "jars.lock", copy / "alluvium")
+    for name in ("jars.lock", "jars-spark4.lock"):
+        shutil.copy(ROOT / "alluvium" / name, copy / "alluvium")
     (copy / "bin").mkdir()
     for tool in ("make", "sh", "sed", "awk", "test", "echo"):
         found = shutil.which(tool)
@@ -103,8 +110,13 @@ def test_no_network(checkout: Path) -> None:
 
 @pytest.fixture
 def setup(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """scripts/setup.py of the checkout as a module."""
     monkeypatch.delenv("PYTHON", raising=False)
+    monkeypatch.delenv("SPARK", raising=False)
+    return module_of(checkout)
+
+
+def module_of(checkout: Path) -> ModuleType:
+    """scripts/setup.py of the checkout as a module."""
     spec = importlib.util.spec_from_file_location("alluvium_setup", checkout / "scripts" / "setup.py")
     assert spec
     assert spec.loader
@@ -168,7 +180,9 @@ def test_debian_without_ensurepip_uses_the_wheel_of_apt(
     assert Path(wheel) == checkout / ".alluvium/pip/usr/share/python-wheels/pip-1-py3-none-any.whl"
 
 
-@pytest.mark.parametrize("name", ["requirements", "requirements-dev", "scripts/requirements-build"])
+@pytest.mark.parametrize(
+    "name", ["requirements", "requirements-dev", "requirements-spark4", "scripts/requirements-build"]
+)
 def test_locks_have_hashes_and_name_no_index(name: str) -> None:
     text = (ROOT / f"{name}.lock").read_text(encoding="utf-8")
     assert "http" not in text
@@ -178,9 +192,37 @@ def test_locks_have_hashes_and_name_no_index(name: str) -> None:
     assert all("==" in line and line.endswith("\\") for line in requirements)
 
 
-def test_dev_lock_agrees_with_the_run_lock() -> None:
-    def pins(name: str) -> set[str]:
-        text = (ROOT / name).read_text(encoding="utf-8")
-        return {line for line in text.splitlines() if line and line[0].isalnum()}
+def pins(name: str) -> set[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return {line for line in text.splitlines() if line and line[0].isalnum()}
 
+
+def test_dev_lock_agrees_with_the_run_lock() -> None:
     assert pins("requirements.lock") <= pins("requirements-dev.lock")
+
+
+def test_lock_of_spark_4_differs_in_spark_alone() -> None:
+    differing = {line.split("==")[0] for line in pins("requirements-dev.lock") ^ pins("requirements-spark4.lock")}
+    assert differing == {"py4j", "pyspark"}
+
+
+def test_spark_4_has_an_environment_of_its_own(checkout: Path) -> None:
+    python(checkout, "python3", "3.8")
+    assert 'SPARK is "5", not 3 or 4' in make_setup(checkout, SPARK="5").stderr
+    process = subprocess.run(
+        ["make", "-n", "setup-dev", "SPARK=4"], cwd=checkout, capture_output=True, text=True, check=True
+    )
+    assert "scripts/setup.py --dev" in process.stdout
+
+
+@pytest.mark.parametrize(
+    ("spark", "dev", "names"),
+    [("", False, (".venv", "requirements.lock")), ("3", True, (".venv", "requirements-dev.lock"))]
+    + [("4", dev, (".venv-spark4", "requirements-spark4.lock")) for dev in (False, True)],
+)
+def test_environment_and_lock(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, spark: str, dev: bool, names: tuple[str, str]
+) -> None:
+    monkeypatch.setenv("SPARK", spark)
+    module = module_of(checkout)
+    assert (Path(module.VENV).name, Path(module.lock_file(dev)).name) == names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -40,22 +41,30 @@ class Ivy:
         return self.output
 
 
-def test_lock_names_delta_hudi_and_this_sparks_avro() -> None:
-    locked = {jar.coordinate.rsplit(":", 1)[0]: jar for jar in jars.read_lock(jars.LOCK.read_text(encoding="utf-8"))}
-    spark_version = pyspark.__version__.rpartition(".")[0]
-    assert set(locked) == {
-        "io.delta:delta-spark_2.12",
+@pytest.mark.parametrize(
+    ("name", "scala", "spark"),
+    [("jars.lock", "2.12", "requirements.lock"), ("jars-spark4.lock", "2.13", "requirements-spark4.lock")],
+)
+def test_lock_names_delta_hudi_and_this_sparks_avro(name: str, scala: str, spark: str) -> None:
+    text = jars.LOCK.with_name(name).read_text(encoding="utf-8")
+    locked = {jar.coordinate.rsplit(":", 1)[0]: jar for jar in jars.read_lock(text)}
+    (version,) = re.findall(
+        r"^pyspark==(\S+)", (jars.LOCK.parents[1] / spark).read_text(encoding="utf-8"), re.MULTILINE
+    )
+    hudi = {f"org.apache.hudi:hudi-spark3.5-bundle_{scala}"} if version.startswith("3.5.") else set()
+    assert set(locked) == hudi | {
+        f"io.delta:delta-spark_{scala}",
         "io.delta:delta-storage",
-        "org.apache.spark:spark-avro_2.12",
-        f"org.apache.hudi:hudi-spark{spark_version}-bundle_2.12",
+        f"org.apache.spark:spark-avro_{scala}",
     }
-    assert locked["org.apache.spark:spark-avro_2.12"].coordinate.endswith(f":{pyspark.__version__}")
+    assert locked[f"org.apache.spark:spark-avro_{scala}"].coordinate.endswith(f":{version}")
     assert all(len(jar.sha256) == 64 for jar in locked.values())
 
 
-def test_pyspark_has_what_the_lock_leaves_out() -> None:
+def test_pyspark_has_what_its_lock_leaves_out() -> None:
     names = {path.name for path in Path(pyspark.__file__).parent.glob("jars/*.jar")}
-    assert {"antlr4-runtime-4.9.3.jar", "xz-1.9.jar"} <= names
+    (left_out,) = re.findall(r"has them: (.*)\.$", jars.LOCK.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {f"{jar.replace(' ', '-')}.jar" for jar in left_out.split(", ")} <= names
 
 
 def test_names() -> None:

@@ -25,6 +25,17 @@ def installation(home: Path, version: str, *, release: bool = True) -> Path:
     return home
 
 
+@pytest.fixture(autouse=True)
+def spark_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Java versions of Spark 3.5, whatever Spark the tests run on."""
+    monkeypatch.setattr(java, "SUITABLE", java.suitable("3.5.7"))
+
+
+def test_suitable() -> None:
+    assert 17 in java.suitable("3.5.7") & java.suitable("4.0.2")
+    assert 21 in java.suitable("4.0.2") - java.suitable("3.5.7")
+
+
 @pytest.mark.parametrize(
     ("text", "major"), [("17.0.15", 17), ("1.8.0_412", 8), ("11.0.2", 11), ("21-ea", 21), ("seventeen", None)]
 )

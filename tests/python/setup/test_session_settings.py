@@ -113,6 +113,16 @@ def test_jvm_options(tmp_path: Path) -> None:
     assert session.LOGGING.is_file()
 
 
+def test_hudi_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = profile(ALLUVIUM_FILE_FORMAT="hudi")
+    monkeypatch.setattr(java, "IS_SPARK_4", False)
+    session.require_known_formats(settings)
+    monkeypatch.setattr(java, "IS_SPARK_4", True)
+    session.require_known_formats(profile())
+    with pytest.raises(AlluviumError, match="unset ALLUVIUM_FILE_FORMAT"):
+        session.require_known_formats(settings)
+
+
 def test_workers_run_this_python() -> None:
     assert session.environment()["PYSPARK_PYTHON"] == sys.executable
 
