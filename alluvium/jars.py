@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 import tempfile
 import urllib.parse
 import urllib.request
@@ -64,16 +65,21 @@ def cache_directory(environ: Mapping[str, str] | None = None) -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "alluvium"
 
 
-def class_path() -> list[Path]:
-    """The verified jars, resolved first where the cache has not all of them.
+def class_path(lock: Path | None = None) -> list[Path]:
+    """The verified jars of a lock file, resolved first where the cache has not all of them.
+
+    Args:
+        lock: the file; that of the jars which every session needs when None.
 
     Raises:
         AlluviumError: they cannot be resolved, or are not the locked ones.
     """
-    jars = read_lock(LOCK.read_text(encoding="utf-8"))
+    lock = LOCK if lock is None else lock
+    jars = read_lock(lock.read_text(encoding="utf-8"))
     cache = cache_directory()
     directory = cache / "jars"
     if not all(jar.matches(directory / jar.file_name) for jar in jars):
+        print(f"Fetching {', '.join(jar.file_name for jar in jars)}, once.", file=sys.stderr, flush=True)
         try:
             directory.mkdir(parents=True, exist_ok=True)
             resolve(jars, directory, cache)
@@ -159,7 +165,7 @@ def proxy_options(proxies: Mapping[str, str]) -> list[str]:
 
 def explain(output: str, jar: Jar, directory: Path) -> str:
     """One sentence for the user from what Ivy printed when it could not get `jar`."""
-    elsewhere = f"or copy the files that {LOCK.name} names to {directory}"
+    elsewhere = f"or copy {jar.file_name} to {directory}"
     if "PKIX path building failed" in output:
         return (
             f"Java does not trust the certificate of the Maven repository that has {jar.coordinate}: name your "

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from alluvium import AlluviumError, jars, java, yarn
+from alluvium import AlluviumError, jars, java, object_storage, yarn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +45,8 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     if not running:
         directory = (project_directory or Path.cwd()).resolve()
         settings = absolute(parameters, directory)
+        if not yarn.is_meant(settings) and object_storage.is_meant(settings, directory, os.environ):
+            settings = object_storage.with_defaults(settings, os.environ)
         claim(settings.get(METASTORE, ""))
         for key, value in complete(settings).items():
             builder = builder.config(key, value)
@@ -69,7 +71,10 @@ def complete(settings: Mapping[str, str]) -> dict[str, str]:
         return with_runtime(yarn.with_defaults(settings, os.environ), [], None, jars.cache_directory())
     require_known_formats(settings)
     os.environ.update(environment())
-    return with_runtime(settings, jars.class_path(), java.use(), jars.cache_directory())
+    files = jars.class_path()
+    if object_storage.is_configured(settings):
+        files += jars.class_path(object_storage.LOCK)
+    return with_runtime(settings, files, java.use(), jars.cache_directory())
 
 
 def require_known_formats(settings: Mapping[str, str]) -> None:
