@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ TOPIC = "samples/pg-envelope-json-schemas/bronze/confluent-json-gz/topics/shop.p
 # Characters that a path in a bucket may have, and that a URI writes otherwise.
 PREFIX = "cdc files/50% größe/topics/shop.public.customers"
 LATE = "shop.public.customers+2+0000000463.json.gz"
+PATH_IN_POSITION = re.compile(r'(?<=\.\d{12})\.[0-9A-F]{16}(?=")')
 S3A = "spark.hadoop.fs.s3a."
 
 
@@ -119,10 +121,14 @@ def run(directory: Path, *command: str) -> str:
     return done.stdout
 
 
-def rows(directory: Path, relation: str, columns: str) -> list[dict[str, Any]]:
-    query = f"select {columns} from {relation} order by all"
+def rows(directory: Path, relation: str) -> list[dict[str, Any]]:
+    """Without where the files are, and when they came; a position ends with a digest of the file's path."""
+    query = f"select * from {relation}"
     said = run(directory, "alluvium.cli", "sql", "-e", query, "--format", "jsonl", "--limit", "0")
-    return [json.loads(line) for line in said.splitlines()]
+    places = ("_cdc_file_path", "_cdc_file_modified_at")
+    # Not splitlines(), which takes some characters inside of a text for the end of a line.
+    decoded = [json.loads(PATH_IN_POSITION.sub("", line)) for line in said.rstrip("\n").split("\n")]
+    return sorted(({name: value for name, value in row.items() if name not in places} for row in decoded), key=repr)
 
 
 @pytest.mark.slow
@@ -144,12 +150,12 @@ def test_tables_are_those_of_the_same_files_in_a_folder(tmp_path: Path, bucket: 
             if landed is not late:
                 run(tmp_path / name, "alluvium.cli", "scaffold", location, "--source", "shop", "--history")
             run(tmp_path / name, "dbt.cli.main", "build")
-    for relation, columns in (
-        ("silver.slv_shop__customers", "* except (_cdc_file_path)"),
-        ("silver.slv_shop__customers_history", "* except (_cdc_file_path, _cdc_batch)"),
-        ("silver.stg_shop__customers", "_cdc_kind, _cdc_line, _cdc_file_offset, _cdc_file_length, _cdc_position"),
-        ("silver.qrn_shop__customers", "_cdc_reject_reason, _cdc_raw, _cdc_line"),
+    for name in (
+        "stg_shop__customers",
+        "slv_shop__customers_state",
+        "slv_shop__customers_history",
+        "qrn_shop__customers",
     ):
-        found, expected = (rows(tmp_path / name, relation, columns) for name in landings)
+        found, expected = (rows(tmp_path / project, f"silver.{name}") for project in landings)
         assert expected
-        assert found == expected, relation
+        assert found == expected, name
