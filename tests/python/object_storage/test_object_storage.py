@@ -133,7 +133,7 @@ def rows(directory: Path, relation: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_tables_are_those_of_the_same_files_in_a_folder(tmp_path: Path, bucket: Any) -> None:
-    """Scaffolded and built without an edit; a late file and a torn one come in a second build."""
+    """Scaffolded and built without an edit; a late and a torn file come in a second build. The tables are there, too."""
     files = {path.relative_to(REPOSITORY / TOPIC): path.read_bytes() for path in (REPOSITORY / TOPIC).rglob("*.gz")}
     late = {path: content for path, content in files.items() if path.name == LATE}
     late[Path("partition=0/shop.public.customers+0+0000000900.json.gz")] = gzip.compress(b'{"before": null\n' * 9)[:-9]
@@ -141,6 +141,11 @@ def test_tables_are_those_of_the_same_files_in_a_folder(tmp_path: Path, bucket: 
     landings = {"in_bucket": f"s3://{bucket.name}/{PREFIX}", "in_folder": str(tmp_path / PREFIX)}
     for name in landings:
         run(tmp_path, "alluvium.cli", "new", name)
+    profile = tmp_path / "in_bucket" / "profiles.yml"
+    local = """spark.sql.warehouse.dir: "{{ env_var('ALLUVIUM_HOME', '.alluvium') }}/warehouse\""""
+    assert local in profile.read_text(encoding="utf-8")
+    text = profile.read_text(encoding="utf-8").replace(local, f"spark.sql.warehouse.dir: s3a://{bucket.name}/tables")
+    profile.write_text(text, encoding="utf-8")
     for landed in ({path: content for path, content in files.items() if path not in late}, late):
         for path, content in landed.items():
             bucket.put_object(Key=f"{PREFIX}/{path}", Body=content)
@@ -150,6 +155,7 @@ def test_tables_are_those_of_the_same_files_in_a_folder(tmp_path: Path, bucket: 
             if landed is not late:
                 run(tmp_path / name, "alluvium.cli", "scaffold", location, "--source", "shop", "--history")
             run(tmp_path / name, "dbt.cli.main", "build")
+    assert any("/_delta_log/" in stored.key for stored in bucket.objects.filter(Prefix="tables/silver.db/"))
     for name in (
         "stg_shop__customers",
         "slv_shop__customers_state",
