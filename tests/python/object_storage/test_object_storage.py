@@ -133,7 +133,7 @@ def rows(directory: Path, relation: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_tables_are_those_of_the_same_files_in_a_folder(tmp_path: Path, bucket: Any) -> None:
-    """Scaffolded and built without an edit; a late and a torn file come in a second build. The tables are there, too."""
+    """Scaffolded and built without an edit; a late and a torn one come in a second build. The tables are there, too."""
     files = {path.relative_to(REPOSITORY / TOPIC): path.read_bytes() for path in (REPOSITORY / TOPIC).rglob("*.gz")}
     late = {path: content for path, content in files.items() if path.name == LATE}
     late[Path("partition=0/shop.public.customers+0+0000000900.json.gz")] = gzip.compress(b'{"before": null\n' * 9)[:-9]
