@@ -5,9 +5,10 @@ BOOTSTRAP := $(firstword $(foreach name,$(PYTHON) python3 python3.12 python3.11 
 # `make test SPARK=4`: on Spark 4, from a lock file and in an environment of its own.
 SPARK ?= 3
 $(if $(filter-out 3 4,$(SPARK)),$(error SPARK is "$(SPARK)", not 3 or 4))
-VENV := .venv$(if $(filter 4,$(SPARK)),-spark4)
-RUN_LOCK := requirements$(if $(filter 4,$(SPARK)),-spark4).lock
-DEV_LOCK := requirements$(if $(filter 4,$(SPARK)),-spark4,-dev).lock
+SUFFIX := $(if $(filter 4,$(SPARK)),-spark4)
+VENV := .venv$(SUFFIX)
+RUN_LOCK := requirements$(SUFFIX).lock
+DEV_LOCK := requirements$(or $(SUFFIX),-dev).lock
 BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.alluvium-run
 DEV_STAMP := $(VENV)/.alluvium-dev

@@ -45,10 +45,8 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     if not running:
         directory = (project_directory or Path.cwd()).resolve()
         settings = absolute(parameters, directory)
-        if not yarn.is_meant(settings) and object_storage.is_meant(settings, directory, os.environ):
-            settings = object_storage.with_defaults(settings, os.environ)
         claim(settings.get(METASTORE, ""))
-        for key, value in complete(settings).items():
+        for key, value in complete(settings, directory).items():
             builder = builder.config(key, value)
     spark = builder.getOrCreate()
     if not running:
@@ -60,8 +58,12 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     return spark
 
 
-def complete(settings: Mapping[str, str]) -> dict[str, str]:
+def complete(settings: Mapping[str, str], project_directory: Path) -> dict[str, str]:
     """`settings` with what the machine adds, or the cluster; and the environment of this process set accordingly.
+
+    Args:
+        settings: Spark's, by name.
+        project_directory: whose files may be in S3.
 
     Raises:
         AlluviumError: no Java, no jars, Hudi where there is none, or this is not the cluster that `settings` ask for.
@@ -72,7 +74,8 @@ def complete(settings: Mapping[str, str]) -> dict[str, str]:
     require_known_formats(settings)
     os.environ.update(environment())
     files = jars.class_path()
-    if object_storage.is_configured(settings):
+    if object_storage.is_meant(settings, project_directory, os.environ):
+        settings = object_storage.with_defaults(settings, os.environ)
         files += jars.class_path(object_storage.LOCK)
     return with_runtime(settings, files, java.use(), jars.cache_directory())
 

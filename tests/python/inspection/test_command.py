@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from moto.server import ThreadedMotoServer
+from object_storage.server import lake
 
 from alluvium import cli
 from alluvium.inspection import Sampling, inspect
@@ -61,24 +61,11 @@ def landed(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def bucket() -> Iterator[str]:
-    """A bucket of a local S3 server, reached through the standard chain: environment and default endpoint."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    patch = pytest.MonkeyPatch()
-    patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    patch.setenv("AWS_ACCESS_KEY_ID", "tests")
-    patch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
-    patch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-    import boto3
-
-    client = boto3.client("s3")
-    client.create_bucket(Bucket="lake", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    for path, content in FILES.items():
-        client.put_object(Bucket="lake", Key=f"cdc/{path}", Body=content)
-    yield "lake"
-    patch.undo()
-    server.stop()
+    """A bucket of a local S3 server."""
+    with lake() as bucket:
+        for path, content in FILES.items():
+            bucket.put_object(Key=f"cdc/{path}", Body=content)
+        yield bucket.name
 
 
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str, str]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import boto3
 import pytest
-from moto.server import ThreadedMotoServer
+from new_project.test_new_project import run
 
 from alluvium import jars, java, object_storage
+
+from .server import lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +24,8 @@ TOPIC = "samples/pg-envelope-json-schemas/bronze/confluent-json-gz/topics/shop.p
 PREFIX = "cdc files/50% größe/topics/shop.public.customers"
 LATE = "shop.public.customers+2+0000000463.json.gz"
 PATH_IN_POSITION = re.compile(r'(?<=\.\d{12})\.[0-9A-F]{16}(?=")')
+# Each project has tables of its own, as by default.
+HOME = {"ALLUVIUM_HOME": ".alluvium"}
 S3A = "spark.hadoop.fs.s3a."
 
 
@@ -92,39 +92,15 @@ def test_lock_is_of_the_hadoop_of_this_spark() -> None:
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A bucket of an S3 server of this machine, reached through the standard chain as any other."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-    lake = boto3.resource("s3").Bucket("lake")
-    lake.create(CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    yield lake
-    server.stop()
-
-
-def run(directory: Path, *command: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ALLUVIUM_HOME", "DBT_"))}
-    done = subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=directory,
-        env=environment | {"PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-3000:]
-    return done.stdout
+def bucket() -> Iterator[Any]:
+    with lake() as made:
+        yield made
 
 
 def rows(directory: Path, relation: str) -> list[dict[str, Any]]:
     """Without where the files are, and when they came; a position ends with a digest of the file's path."""
     query = f"select * from {relation}"
-    said = run(directory, "alluvium.cli", "sql", "-e", query, "--format", "jsonl", "--limit", "0")
+    said = run(directory, "alluvium.cli", "sql", "-e", query, "--format", "jsonl", "--limit", "0", **HOME)
     places = ("_cdc_file_path", "_cdc_file_modified_at")
     # Not splitlines(), which takes some characters inside of a text for the end of a line.
     decoded = [json.loads(PATH_IN_POSITION.sub("", line)) for line in said.rstrip("\n").split("\n")]
@@ -154,7 +130,7 @@ def test_tables_are_those_of_the_same_files_in_a_folder(tmp_path: Path, bucket: 
         for name, location in landings.items():
             if landed is not late:
                 run(tmp_path / name, "alluvium.cli", "scaffold", location, "--source", "shop", "--history")
-            run(tmp_path / name, "dbt.cli.main", "build")
+            run(tmp_path / name, "dbt.cli.main", "build", **HOME)
     assert any("/_delta_log/" in stored.key for stored in bucket.objects.filter(Prefix="tables/silver.db/"))
     for name in (
         "stg_shop__customers",

@@ -209,10 +209,12 @@ def test_lock_of_spark_4_differs_in_spark_alone() -> None:
 def test_spark_4_has_an_environment_of_its_own(checkout: Path) -> None:
     python(checkout, "python3", "3.8")
     assert 'SPARK is "5", not 3 or 4' in make_setup(checkout, SPARK="5").stderr
-    process = subprocess.run(
-        ["make", "-n", "setup-dev", "SPARK=4"], cwd=checkout, capture_output=True, text=True, check=True
-    )
-    assert "scripts/setup.py --dev" in process.stdout
+    for spark, environment in (("3", ".venv"), ("4", ".venv-spark4")):
+        process = subprocess.run(
+            ["make", "-n", "test", f"SPARK={spark}"], cwd=checkout, capture_output=True, text=True, check=True
+        )
+        assert "scripts/setup.py --dev" in process.stdout
+        assert f"\n{environment}/bin/python -m pytest" in process.stdout
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import jinja2
 import pytest
 import yaml
 
-from alluvium import AlluviumError, java, prepare, session
+from alluvium import AlluviumError, jars, java, prepare, session
 
 ROOT = Path(__file__).resolve().parents[3]
 JAVA = java.Java(Path("/java"), 17, "PATH")
@@ -121,6 +121,17 @@ def test_hudi_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) ->
     session.require_known_formats(profile())
     with pytest.raises(AlluviumError, match="unset ALLUVIUM_FILE_FORMAT"):
         session.require_known_formats(settings)
+
+
+@pytest.mark.parametrize(("settings", "names"), [({}, ["jars"]), ({"spark.hadoop.fs.s3a.x": "y"}, ["jars", "s3"])])
+def test_jars_of_s3_are_for_who_has_files_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], names: list[str]
+) -> None:
+    monkeypatch.setattr(jars, "class_path", lambda lock=None: [Path("s3" if lock else "jars")])
+    monkeypatch.setattr(java, "use", lambda: JAVA)
+    found = session.complete(settings, tmp_path)
+    assert found[session.CLASS_PATH].split(":") == names
+    assert ("spark.hadoop.fs.s3a.impl" in found) == ("s3" in names)
 
 
 def test_workers_run_this_python() -> None:

@@ -76,7 +76,7 @@ def test_cluster_keeps_its_spark_java_and_python(cluster: Path, monkeypatch: pyt
 
     monkeypatch.setattr(java, "use", never)
     before = dict(os.environ)
-    result = session.complete(SETTINGS)
+    result = session.complete(SETTINGS, ROOT)
     assert dict(os.environ) == before
     assert result[session.CLASS_PATH].startswith("/delta.jar:/usr/lib/hadoop-lzo/")
     assert result[session.JVM_OPTIONS] == f"-Dlog4j2.configurationFile=file:{session.LOGGING}"
@@ -86,20 +86,20 @@ def test_cluster_keeps_its_spark_java_and_python(cluster: Path, monkeypatch: pyt
 def test_other_machines_are_refused_in_one_sentence(cluster: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delenv(name)
     with pytest.raises(AlluviumError, match=f"and {name} is not set: 'alluvium emr build'"):
-        session.complete(SETTINGS)
+        session.complete(SETTINGS, ROOT)
 
 
 def test_spark_home_without_spark_is_refused(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", "/nowhere")
     with pytest.raises(AlluviumError, match="and SPARK_HOME is /nowhere: "):
-        session.complete(SETTINGS)
+        session.complete(SETTINGS, ROOT)
 
 
 def test_pyspark_of_another_spark_is_refused(cluster: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Versions of the two differ by a release, and what breaks then is hard to understand."""
     pyspark_is_that_of(monkeypatch, tmp_path / "site-packages" / "pyspark")
     with pytest.raises(AlluviumError, match=rf"PySpark that of {tmp_path}/site-packages/pyspark: put {cluster}/python"):
-        session.complete(SETTINGS)
+        session.complete(SETTINGS, ROOT)
 
 
 def test_a_machine_alone_has_no_cluster() -> None:
