@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import ssl
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,11 +26,13 @@ def installation(home: Path, version: str, *, release: bool = True) -> Path:
     return home
 
 
-@pytest.fixture(autouse=True)
-def spark_3(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def spark_3() -> Iterator[None]:
     """The Java of Spark 3.5, whatever Spark the tests run on."""
-    monkeypatch.setattr(java, "SUITABLE", java.suitable("3.5.7"))
-    monkeypatch.setattr(java, "IS_SPARK_4", False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(java, "SUITABLE", java.suitable("3.5.7"))
+        patch.setattr(java, "IS_SPARK_4", False)
+        yield
 
 
 def test_suitable() -> None:
