@@ -223,13 +223,19 @@ found as (
                 {{ alluvium.same_key(feed, "_cdc_moves._cdc_old_key", "earlier") }}
                 and earlier._cdc_kind = 'change'
                 and earlier._cdc_op = 'd'
-                and earlier._cdc_position > _cdc_state._cdc_image_position
+                and earlier._cdc_position > {{ alluvium.oldest_value_position("_cdc_state", "_cdc_moves._cdc_wanted_columns") }}
                 and left(earlier._cdc_position, {{ length }}) < left(_cdc_moves._cdc_created_position, {{ length }})
         )
 )
 
 {{ alluvium.moved_values_of("found", feed, step) }}
 {%- endmacro %}
+
+
+{# Of the values of a state's row: an image that has come late may have none of its own, and what it leaves is older than it is. #}
+{% macro oldest_value_position(row, names) %}
+    {{ return("array_min(transform(" ~ names ~ ", name -> coalesce(" ~ row ~ "._cdc_value_positions[name], " ~ row ~ "._cdc_image_position)))") }}
+{% endmacro %}
 
 
 {# The values of the others: the log has their events, which are folded into an image under the new key. #}

@@ -321,6 +321,7 @@ def test_resolve_moved_values_sql() -> None:
     assert_parses(renderer.sql("moved_rows_sql", "20"))
     assert_parses(renderer.sql("moved_on_sql", "found", 0))
     assert_expression_parses(renderer.render("created_position"))
+    assert_expression_parses(renderer.render("oldest_value_position", "held", "wanted"))
     merge = renderer.sql("resolve_moved_values_sql", ODD, "select 1", "found")
     # A row of which nothing is found any more loses the value that an earlier run found.
     assert "from (select 1) as moved left join found as found" in merge
