@@ -147,6 +147,11 @@ from (
     table that is there is complete whatever was killed.
 #}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
+    {%- if temporary and alluvium.is_hudi_mart() -%}
+        {#- dbt refuses a mart whose table has other types than its model. -#}
+        {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
+        {%- set compiled_code = "select " ~ alluvium.stored_columns(adapter.get_columns_in_relation(rows)) | join(", ") ~ " from " ~ rows -%}
+    {%- endif -%}
     {%- if temporary or not alluvium.is_own_hudi_table() -%}
         {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
     {%- endif -%}
@@ -168,12 +173,24 @@ from (
 {% endmacro %}
 
 
+{% macro is_hudi_mart() %}
+    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {{ return(alluvium.is_own_hudi_table() and not cdc.merge_guard and not cdc.stored_as_scd_type) }}
+{% endmacro %}
+
+
+{% macro view_of_rows(relation, compiled_code) %}
+    {%- set rows = api.Relation.create(identifier=relation.identifier ~ "__rows") -%}
+    {%- do run_query("create or replace temporary view " ~ rows ~ " as\n" ~ compiled_code) -%}
+    {{ return(rows) }}
+{% endmacro %}
+
+
 {# The rows are written into a table beside it, which then takes the name. The statement that is left over takes away the old table. #}
 {% macro replace_hudi_table(relation, compiled_code, properties) %}
     {%- set rebuilt, replaced = alluvium.beside_table(relation, "rebuilt"), alluvium.beside_table(relation, "replaced") -%}
-    {%- set rows = api.Relation.create(identifier=relation.identifier ~ "__rows") -%}
     {%- do run_query("drop table if exists " ~ rebuilt) -%}
-    {%- do run_query("create or replace temporary view " ~ rows ~ " as\n" ~ compiled_code) -%}
+    {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
     {%- set columns = adapter.get_columns_in_relation(rows) -%}
     {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
     {%- do run_query(alluvium.create_hudi_table_sql(rebuilt, columns, properties)) -%}

@@ -1,6 +1,7 @@
 {#
     The keys of a state that changed since the model last read it, deleted ones among them: what an incremental mart
-    has to compute again. Every key when the model is built anew.
+    has to compute again. Every key when the model is built anew, and in Hudi, where such a mart is computed whole: dbt-spark's merge would need the mart's
+    key as Hudi's record key, which takes two keys for one (hudi_tables).
     {{ changed_keys(ref('slv_shop__orders_state'), ['region', 'order_no']) }}
 #}
 {% macro changed_keys(state, key) %}
@@ -10,8 +11,10 @@
     {%- if not key -%}
         {% do alluvium.raise_invalid("changed_keys", "key", key, "at least one column") %}
     {%- endif -%}
+    {%- do alluvium.require_hudi("changed_keys: model " ~ model.name) if alluvium.is_hudi() -%}
     {%- do alluvium.refuse_purged_rows(state) -%}
-    {{ return(adapter.dispatch("changed_keys", "alluvium")(state, key, alluvium.pending_batches(state))) }}
+    {%- set batches = alluvium.pending_batches(state) -%}
+    {{ return(adapter.dispatch("changed_keys", "alluvium")(state, key, none if alluvium.is_hudi() else batches)) }}
 {% endmacro %}
 
 
@@ -40,11 +43,10 @@ where _cdc_batch > {{ batches.after }}
 
 {#
     The pre-hook of an incremental mart: takes out the rows whose key was deleted in a state since the mart last
-    read it. dbt's merge has no delete.
+    read it. dbt's merge has no delete. Nothing in Hudi, where the mart is computed whole.
 #}
 {% macro delete_vanished_keys(state, key) %}
-    {%- do alluvium.require_one_of("delete_vanished_keys: model " ~ model.name, "file_format", config.get("file_format"), ["delta"]) if execute -%}
-    {%- if execute and is_incremental() and not flags.EMPTY -%}
+    {%- if execute and is_incremental() and not flags.EMPTY and not alluvium.is_hudi() -%}
         {%- set newest = alluvium.newest_upstream_batch(state) -%}
         {%- set after = alluvium.applied_batch_below(this, state, newest) -%}
         {%- if after < newest -%}

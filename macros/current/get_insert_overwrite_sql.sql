@@ -103,13 +103,12 @@
     {%- do alluvium.require_claimed_session("get_insert_overwrite_sql") -%}
     {%- do alluvium.require_format_of_table("get_insert_overwrite_sql") -%}
     {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs')") -%}
+    {{ return(alluvium.overwrite_sql(source_relation, target_relation)) }}
+{% endmacro %}
+
+
+{% macro overwrite_sql(source, target) %}
     {#- dbt-spark sets DYNAMIC for a mart with `partition_by`, which keeps the partitions that have no row any more. -#}
     {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}
-    {%- set columns = alluvium.same_columns(source_relation, target_relation) -%}
-    {%- set selected = none -%}
-    {%- if alluvium.is_hudi() -%}
-        {%- set typed = adapter.get_columns_in_relation(source_relation) | selectattr("name", "in", columns) | list -%}
-        {%- set columns, selected = typed | map(attribute="name") | list, alluvium.stored_columns(typed) -%}
-    {%- endif -%}
-    {{ return(alluvium.insert_into_sql(source_relation, target_relation, columns, "overwrite", selected)) }}
+    {{ return(alluvium.insert_into_sql(source, target, alluvium.same_columns(source, target), "overwrite")) }}
 {% endmacro %}

@@ -1,7 +1,7 @@
 {#
     dbt's incremental materialization with the merge strategy asks for this SQL. For a model with `meta.cdc.merge_guard` (the
     states of this project) it is a merge under the position guard, for one with `stored_as_scd_type` (the histories) a merge of
-    versions; for any other model dbt-spark's own.
+    versions; for any other model dbt-spark's own, but for a mart in Hudi with record_applied_batches, which is computed whole (changed_keys).
 #}
 {% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
     {%- if alluvium.is_level_with_upstreams() -%}
@@ -9,6 +9,11 @@
     {%- endif -%}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- if not cdc.merge_guard and not cdc.stored_as_scd_type -%}
+        {%- if alluvium.is_hudi_mart() -%}
+            {%- do alluvium.require_claimed_session("get_merge_sql") -%}
+            {%- do alluvium.require_format_of_table("get_merge_sql") -%}
+            {{ return(alluvium.nothing_to_apply_sql() if flags.EMPTY else alluvium.overwrite_sql(source, target)) }}
+        {%- endif -%}
         {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_merge_sql") -%}

@@ -1,6 +1,5 @@
 {{ config(
     materialized="incremental",
-    file_format="delta",
     incremental_strategy="merge",
     unique_key=["region", "order_no", "line_no"],
     pre_hook="{{ alluvium.delete_vanished_keys(ref('slv_shop__order_items_state'), ['region', 'order_no', 'line_no']) }}",

@@ -212,14 +212,41 @@ def test_statements_of_a_table_of_hudis() -> None:
     assert_parses(insert)
 
 
+def test_rows_of_a_mart_come_in_the_types_of_its_table() -> None:
+    renderer = hudi(columns=["id"])
+    renderer.answers["create or replace temporary view"] = []
+    assert renderer.render("is_hudi_mart") is True
+    assert renderer.render("spark__create_table_as", True, relation("fct_order"), "select 1") == "dbt-spark's own table"
+    assert renderer.queries[-1] == "create or replace temporary view fct_order__rows as select 1"
+    assert renderer.render("view_of_rows", relation("fct_order"), "select 1").identifier == "fct_order__rows"
+
+
 def test_dbts_own_makes_and_drops_all_other_tables() -> None:
     assert Renderer().render("spark__create_table_as", False, STATE, "select 1") == "dbt-spark's own table"
-    assert hudi().render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
+    of_state = {"cdc": {"merge_guard": "_cdc_position"}}
+    assert hudi(meta=of_state).render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
     assert hudi(post_hooks=()).render("is_own_hudi_table") is False
     assert hudi().render("is_own_hudi_table") is True
     assert Renderer().render("spark__drop_relation", STATE) == "dbt-spark's own drop"
     renderer = Renderer(answers={"set alluvium.is_replaced.": [{"value": "true"}]})
     assert renderer.render("spark__drop_relation", STATE) == ""
+
+
+def test_a_mart_of_changed_keys_is_computed_whole() -> None:
+    renderer = hudi(columns=["id"], incremental=True)
+    renderer.answers |= {
+        "show tblproperties": [{"key": "alluvium.batch", "value": "6"}],
+        "select max(_cdc_batch)": [{"newest": 6}],
+    }
+    assert renderer.sql("changed_keys", STATE, ["id"]) == f"select `id` from {STATE}"
+    assert renderer.does("delete_vanished_keys", STATE, ["id"]) == []
+    renderer.answers["set spark.sql.sources.partitionOverwriteMode"] = []
+    sql = renderer.sql("spark__get_merge_sql", STATE, TMP, ["id"], [], None)
+    assert sql == f"insert overwrite {STATE} (`id`) select `id` from {TMP}"
+    assert renderer.queries[-1] == "set spark.sql.sources.partitionOverwriteMode = STATIC"
+    assert renderer.sql("overwrite_sql", TMP, STATE) == sql
+    renderer.empty = True
+    assert renderer.sql("spark__get_merge_sql", STATE, TMP, ["id"], [], None) == renderer.sql("nothing_to_apply_sql")
 
 
 def test_require_hudi() -> None:
