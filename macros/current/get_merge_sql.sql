@@ -8,16 +8,15 @@
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
-    {%- if not cdc.merge_guard and not cdc.stored_as_scd_type -%}
-        {%- if alluvium.is_hudi_mart() -%}
-            {%- do alluvium.require_claimed_session("get_merge_sql") -%}
-            {%- do alluvium.require_format_of_table("get_merge_sql") -%}
-            {{ return(alluvium.nothing_to_apply_sql() if flags.EMPTY else alluvium.overwrite_sql(source, target)) }}
-        {%- endif -%}
+    {%- set is_hudi_mart = alluvium.is_hudi_mart() -%}
+    {%- if not cdc.merge_guard and not cdc.stored_as_scd_type and not is_hudi_mart -%}
         {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_merge_sql") -%}
     {%- do alluvium.require_format_of_table("get_merge_sql") -%}
+    {%- if is_hudi_mart -%}
+        {{ return(alluvium.nothing_to_apply_sql() if flags.EMPTY else alluvium.overwrite_sql(source, target)) }}
+    {%- endif -%}
     {%- set columns = alluvium.same_columns(source, target) -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}
     {%- if cdc.stored_as_scd_type -%}

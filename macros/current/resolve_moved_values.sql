@@ -234,7 +234,7 @@ found as (
 
 {# Of the values of a state's row: an image that has come late may have none of its own, and what it leaves is older than it is. #}
 {% macro oldest_value_position(row, names) %}
-    {{ return("array_min(transform(" ~ names ~ ", name -> coalesce(" ~ row ~ "._cdc_value_positions[name], " ~ row ~ "._cdc_image_position)))") }}
+    {{ return("array_min(transform(" ~ names ~ ", name -> " ~ alluvium.value_position(row, "name") ~ "))") }}
 {% endmacro %}
 
 
