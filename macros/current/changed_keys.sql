@@ -43,10 +43,15 @@ where _cdc_batch > {{ batches.after }}
 
 {#
     The pre-hook of an incremental mart: takes out the rows whose key was deleted in a state since the mart last
-    read it. dbt's merge has no delete. Nothing in Hudi, where the mart is computed whole.
+    read it. dbt's merge has no delete. Nothing in Hudi, where the mart is computed whole; one that dbt-spark would merge there is refused, since it
+    would keep those rows.
 #}
 {% macro delete_vanished_keys(state, key) %}
-    {%- if execute and is_incremental() and not flags.EMPTY and not alluvium.is_hudi() -%}
+    {%- do alluvium.require_one_of("delete_vanished_keys: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) if execute -%}
+    {%- if execute and alluvium.is_hudi() -%}
+        {%- do alluvium.require_incremental("delete_vanished_keys", "merge") -%}
+        {%- do alluvium.require_post_hook("delete_vanished_keys", "record_applied_batches") -%}
+    {%- elif execute and is_incremental() and not flags.EMPTY -%}
         {%- set newest = alluvium.newest_upstream_batch(state) -%}
         {%- set after = alluvium.applied_batch_below(this, state, newest) -%}
         {%- if after < newest -%}

@@ -136,6 +136,7 @@ class Renderer:
         location_root: the model's ``location_root``.
         contract: the model's ``contract``.
         asserted: queries whose columns were held against a contract.
+        made: queries that dbt-spark was to make a table or a view of.
         is_table_of_hudi: what dbt knows of the model's table.
         unique_key: the model's ``unique_key``.
         partition_by: the model's ``partition_by``.
@@ -172,6 +173,7 @@ class Renderer:
     location_root: str | None = None
     contract: Mapping[str, Any] = field(default_factory=dict)
     asserted: list[str] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
     is_table_of_hudi: bool | None = None
     unique_key: str | None = None
     partition_by: Sequence[str] = ()
@@ -244,7 +246,7 @@ class Renderer:
             "context": {name: self._seen(name) for name in DBTS_OWN},
             "dbt": SimpleNamespace(
                 spark__get_merge_sql=lambda *_: "dbt-spark's own merge",
-                spark__create_table_as=lambda *_: "dbt-spark's own table",
+                spark__create_table_as=self._made_by_dbt_spark,
                 spark__drop_relation=lambda *_: "dbt-spark's own drop",
                 get_insert_into_sql=lambda *_: "dbt-spark's own insert",
                 get_insert_overwrite_sql=lambda *_: "dbt-spark's own overwrite",
@@ -282,6 +284,10 @@ class Renderer:
             # A macro of the same package can also be called by its bare name.
             context |= {name: CallableMacroGenerator(macro, context) for name, macro in all_macros().items()}
         return context
+
+    def _made_by_dbt_spark(self, _temporary: bool, _relation: SparkRelation, sql: str, _language: str) -> str:
+        self.made.append(fold(sql))
+        return "dbt-spark's own table"
 
     def _seen(self, name: str) -> SimpleNamespace:
         """What dbt's own macros find under a name: the root project's macro, else dbt's. No package's."""

@@ -213,11 +213,12 @@ def test_statements_of_a_table_of_hudis() -> None:
 
 
 def test_rows_of_a_mart_come_in_the_types_of_its_table() -> None:
-    renderer = hudi(columns=["id"])
+    renderer = hudi(columns=["id"], types={("fct_order__rows", "id"): "smallint"})
     renderer.answers["create or replace temporary view"] = []
     assert renderer.render("is_hudi_mart") is True
     assert renderer.render("spark__create_table_as", True, relation("fct_order"), "select 1") == "dbt-spark's own table"
     assert renderer.queries[-1] == "create or replace temporary view fct_order__rows as select 1"
+    assert renderer.made == ["select cast(`id` as int) as `id` from fct_order__rows"]
     assert renderer.render("view_of_rows", relation("fct_order"), "select 1").identifier == "fct_order__rows"
 
 
@@ -247,6 +248,15 @@ def test_a_mart_of_changed_keys_is_computed_whole() -> None:
     assert renderer.sql("overwrite_sql", TMP, STATE) == sql
     renderer.empty = True
     assert renderer.sql("spark__get_merge_sql", STATE, TMP, ["id"], [], None) == renderer.sql("nothing_to_apply_sql")
+
+
+def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None:
+    appended = hudi(strategy="append").refusal("delete_vanished_keys", STATE, ["id"])
+    assert 'incremental_strategy is "append"; allowed: merge' in appended
+    unhooked = hudi(post_hooks=()).refusal("delete_vanished_keys", STATE, ["id"])
+    assert "post_hook is not given" in unhooked
+    other = Renderer(file_format="parquet").refusal("delete_vanished_keys", STATE, ["id"])
+    assert 'file_format is "parquet"; allowed: delta, hudi' in other
 
 
 def test_require_hudi() -> None:
