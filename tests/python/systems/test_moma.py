@@ -70,7 +70,9 @@ def commits(moma: SystemUnderTest, columns: str, format_variables: dict[str, str
     at = "'yyyy-MM-dd HH:mm:ss.SSS'"
     if format_variables:
         query = f"call show_commits(table => '{STATE}', limit => 100)"
-        by_version, time = "timestamp as of '{}'", f"date_format(to_timestamp(version, 'yyyyMMddHHmmssSSS'), {at})"
+        # Spark 3.5 parses no milliseconds that follow the seconds without a separator: to_timestamp gives NULL.
+        digits, parts = r"(\\d{4})(\\d\\d)(\\d\\d)(\\d\\d)(\\d\\d)(\\d\\d)(\\d{3})", "$1-$2-$3 $4:$5:$6.$7"
+        by_version, time = "timestamp as of '{}'", f"regexp_replace(version, '{digits}', '{parts}')"
         history = spark.sql(query).selectExpr("commit_time as version")
     else:
         by_version, time = "version as of {}", f"date_format(timestamp, {at})"
