@@ -124,13 +124,13 @@ where
 
 {# What the ledger keeps of a file's offsets, behind its other columns. #}
 {% macro offset_columns() -%}
-    kafka_topic string,
-        kafka_partition int,
-        first_offset bigint comment 'lowest offset that the file has for certain',
-        last_offset bigint comment 'highest offset that the file has for certain',
-        unwritten_before bigint comment 'offsets before the first that tombstones without a line may have',
-        unwritten_after bigint comment 'offsets after the last that tombstones without a line may have',
-        missing_inside bigint comment 'offsets between the first and the last that nothing accounts for'
+kafka_topic string,
+kafka_partition int,
+first_offset bigint comment 'lowest offset that the file has for certain',
+last_offset bigint comment 'highest offset that the file has for certain',
+unwritten_before bigint comment 'offsets before the first that tombstones without a line may have',
+unwritten_after bigint comment 'offsets after the last that tombstones without a line may have',
+missing_inside bigint comment 'offsets between the first and the last that nothing accounts for'
 {%- endmacro %}
 
 

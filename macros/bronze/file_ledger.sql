@@ -29,30 +29,50 @@
 
 
 {% macro create_file_ledger_sql(ledger) -%}
-    create table if not exists {{ ledger }} (
-        change_log string comment 'relation of the change log',
-        file_path string,
-        file_length bigint,
-        file_modified_at timestamp,
-        batch bigint comment 'batch of the change log that holds the file',
-        line_count bigint,
-        change_count bigint,
-        rejected_count bigint,
-        control_count bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
-        recorded_at timestamp,
-        {{ alluvium.offset_columns() }},
-        {{ alluvium.difference_columns() }},
-        {{ alluvium.replay_column() }}
-    )
+{%- set columns -%}
+change_log string comment 'relation of the change log',
+file_path string,
+file_length bigint,
+file_modified_at timestamp,
+batch bigint comment 'batch of the change log that holds the file',
+line_count bigint,
+change_count bigint,
+rejected_count bigint,
+control_count bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
+recorded_at timestamp,
+{{ alluvium.offset_columns() }},
+{{ alluvium.difference_columns() }},
+{{ alluvium.replay_column() }}
+{%- endset -%}
+{{ alluvium.create_ledger_sql(ledger, columns, "partitioned by (change_log)\n    tblproperties ('delta.dataSkippingStatsColumns' = 'batch')") }}
+{%- endmacro %}
+
+
+{#
+    An empty table of Delta's, made by a query: `create table` alone is refused where a run that was killed in it has left a folder
+    without a commit (DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION; Delta 3.3.3, 4.0.1), for good.
+#}
+{% macro create_ledger_sql(ledger, columns, options="") -%}
+    create table if not exists {{ ledger }}
     using delta
-    partitioned by (change_log)
-    tblproperties ('delta.dataSkippingStatsColumns' = 'batch')
+    {%- if options %}
+    {{ options }}
+    {%- endif %}
+    as
+    select declared.*
+    from (
+        select
+            cast(null as struct<
+                {{ columns | indent(16) }}
+            >) as declared
+    ) as none_yet
+    where false
 {%- endmacro %}
 
 
 {# The ledger's column about replays. #}
 {% macro replay_column() -%}
-    replay_requested_at timestamp comment 'since when the file is to be read again, whatever the declaration says'
+replay_requested_at timestamp comment 'since when the file is to be read again, whatever the declaration says'
 {%- endmacro %}
 
 

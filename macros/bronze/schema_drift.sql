@@ -88,10 +88,10 @@ from drift
 
 {# The ledger's columns about differences. #}
 {% macro difference_columns() -%}
-    unknown_columns map<string,string> comment 'policy by field that is not declared',
-        misfit_columns map<string,string> comment 'declaration by column with rejected values',
-        absent_columns array<string> comment 'declared columns that the newest event of the file lacks',
-        last_position string comment 'position of that event'
+unknown_columns map<string,string> comment 'policy by field that is not declared',
+misfit_columns map<string,string> comment 'declaration by column with rejected values',
+absent_columns array<string> comment 'declared columns that the newest event of the file lacks',
+last_position string comment 'position of that event'
 {%- endmacro %}
 
 

@@ -8,18 +8,18 @@
 
 
 {% macro create_purge_ledger_sql(ledger) -%}
-    create table if not exists {{ ledger }} (
-        source string,
-        entity string comment 'table of the source',
-        key_columns array<string> comment 'columns of the key, with the kind of their values',
-        key_hash string comment 'SHA-256 of the key',
-        until_position string comment 'position of the newest event that is purged; NULL for all, also those to come',
-        requested_at timestamp,
-        requested_by string,
-        reason string,
-        completed_at timestamp comment 'NULL until the rows are out of all tables'
-    )
-    using delta
+{%- set columns -%}
+source string,
+entity string comment 'table of the source',
+key_columns array<string> comment 'columns of the key, with the kind of their values',
+key_hash string comment 'SHA-256 of the key',
+until_position string comment 'position of the newest event that is purged; NULL for all, also those to come',
+requested_at timestamp,
+requested_by string,
+reason string,
+completed_at timestamp comment 'NULL until the rows are out of all tables'
+{%- endset -%}
+{{ alluvium.create_ledger_sql(ledger, columns) }}
 {%- endmacro %}
 
 

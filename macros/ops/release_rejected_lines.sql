@@ -51,18 +51,18 @@
 
 
 {% macro create_released_lines_sql(table) -%}
-    create table if not exists {{ table }} (
-        change_log string comment 'relation of the change log',
-        file_path string,
-        file_length bigint,
-        line bigint,
-        reject_reason string,
-        note string comment 'why, as given',
-        corrected_in string comment 'path of the file that has the line as it should have been',
-        released_at timestamp,
-        run_id string comment 'invocation_id of dbt, without dashes'
-    )
-    using delta
+{%- set columns -%}
+change_log string comment 'relation of the change log',
+file_path string,
+file_length bigint,
+line bigint,
+reject_reason string,
+note string comment 'why, as given',
+corrected_in string comment 'path of the file that has the line as it should have been',
+released_at timestamp,
+run_id string comment 'invocation_id of dbt, without dashes'
+{%- endset -%}
+{{ alluvium.create_ledger_sql(table, columns) }}
 {%- endmacro %}
 
 

@@ -17,28 +17,28 @@
 
 
 {% macro create_run_ledger_sql(ledger) -%}
-    create table if not exists {{ ledger }} (
-        run_id string comment 'invocation_id of dbt, without dashes',
-        recorded_at timestamp,
-        table_name string,
-        batch bigint comment 'newest batch of the change log that the table holds',
-        table_version bigint comment 'newest commit of a state',
-        files bigint comment 'files read into a change log',
-        lines bigint,
-        changes bigint,
-        rejected bigint,
-        control bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
-        changes_by_op map<string, bigint>,
-        rejected_by_reason map<string, bigint>,
-        offsets array<struct<kafka_topic: string, kafka_partition: int, first_offset: bigint, last_offset: bigint>>,
-        inserted bigint comment 'rows of a state that were not there, tombstones too',
-        updated bigint comment 'rows of a state that were written anew, deletes too',
-        deleted bigint comment 'of the rows inserted and updated those that are tombstones now',
-        stale bigint comment 'rows that new events named, and that the state had as they are or newer',
-        unresolved bigint comment 'cells of the rows inserted and updated whose value is not known',
-        seconds double comment 'that dbt took for the model'
-    )
-    using delta
+{%- set columns -%}
+run_id string comment 'invocation_id of dbt, without dashes',
+recorded_at timestamp,
+table_name string,
+batch bigint comment 'newest batch of the change log that the table holds',
+table_version bigint comment 'newest commit of a state',
+files bigint comment 'files read into a change log',
+lines bigint,
+changes bigint,
+rejected bigint,
+control bigint comment 'tombstones, heartbeats, transaction markers, messages, blank lines and the like',
+changes_by_op map<string, bigint>,
+rejected_by_reason map<string, bigint>,
+offsets array<struct<kafka_topic: string, kafka_partition: int, first_offset: bigint, last_offset: bigint>>,
+inserted bigint comment 'rows of a state that were not there, tombstones too',
+updated bigint comment 'rows of a state that were written anew, deletes too',
+deleted bigint comment 'of the rows inserted and updated those that are tombstones now',
+stale bigint comment 'rows that new events named, and that the state had as they are or newer',
+unresolved bigint comment 'cells of the rows inserted and updated whose value is not known',
+seconds double comment 'that dbt took for the model'
+{%- endset -%}
+{{ alluvium.create_ledger_sql(ledger, columns) }}
 {%- endmacro %}
 
 

@@ -6,14 +6,19 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pytest
+from dbt.adapters.spark.relation import SparkRelation
 from render.harness import Renderer, relation
 
 from .events import lines, postgresql
 from .project import SILVER, Feed, Files, Project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 COLUMNS = {"id": "int", "name": "string"}
 LEDGER = f"{SILVER}.cdc_file_ledger"
@@ -227,3 +232,23 @@ def test_compacted_entries_are_the_same(project: Project) -> None:
     (done,) = project.spark.sql(statement).collect()
     assert (done["metrics"]["numFilesRemoved"], done["metrics"]["numFilesAdded"]) == (2, 1)
     assert Counter(map(str, project.spark.table(LEDGER).collect())) == before
+
+
+@pytest.mark.parametrize("ledger", ["file_ledger", "run_ledger", "purge_ledger", "released_lines"])
+def test_ledger_is_made_where_a_killed_run_left_its_folder(spark: SparkSession, ledger: str) -> None:
+    """Delta makes the folder of its log before the first commit. Columns have the types and comments declared."""
+    table = SparkRelation.create(schema="pipe_ledgers", identifier=ledger)
+    spark.sql("create schema if not exists pipe_ledgers")
+    warehouse = str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
+    (Path(warehouse) / "pipe_ledgers.db" / ledger / "_delta_log" / "_commits").mkdir(parents=True)
+    statement = Renderer().render(f"create_{ledger}_sql", table)
+    for _ in range(2):
+        spark.sql(statement)
+        assert spark.table(str(table)).count() == 0
+    declared = statement.partition("struct<")[2].rpartition(">) as declared")[0]
+    columns = spark.sql(f"select declared.* from (select cast(null as struct<{declared}>) as declared) as e").schema
+    made = spark.table(str(table)).schema
+    assert [(field.name, field.dataType, field.metadata) for field in made] == [
+        (field.name, field.dataType, field.metadata) for field in columns
+    ]
+    assert any(field.metadata for field in made)

@@ -275,7 +275,7 @@ def test_create_file_ledger(macros: Renderer) -> None:
     schema, *ran = macros.does("create_file_ledger")
     assert schema == f"set alluvium.ledger_schema.{macros.render('run_id')} = silver"
     assert ran[0] == "create schema if not exists silver"
-    assert ran[1].startswith(f"create table if not exists {LEDGER} (")
+    assert ran[1].startswith(f"create table if not exists {LEDGER} using delta ")
     # A ledger of before has no columns for offsets.
     assert ran[2].startswith(f"alter table {LEDGER} add columns (kafka_topic string, ")
     assert ran[3].startswith(f"alter table {LEDGER} add columns (unknown_columns map<string,string>")
@@ -287,6 +287,17 @@ def test_create_file_ledger(macros: Renderer) -> None:
     assert macros.does("create_file_ledger") == [schema, *ran[:2], ran[5]]
     for which, execute in (("compile", True), ("docs", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
+
+
+def test_create_ledger_sql(macros: Renderer) -> None:
+    sql = macros.render(
+        "create_ledger_sql", relation("cdc_notes"), "note string comment 'why'", "partitioned by (note)"
+    )
+    assert_parses(sql)
+    assert fold(sql).startswith(
+        "create table if not exists silver.cdc_notes using delta partitioned by (note) as select"
+    )
+    assert fold(macros.render("create_ledger_sql", relation("cdc_notes"), "note string")).endswith("where false")
 
 
 def test_create_file_ledger_sql(macros: Renderer) -> None:
@@ -342,7 +353,8 @@ def test_record_files_sql() -> None:
     assert_parses(sql)
     created = fold(macros.render("create_file_ledger_sql", relation("cdc_file_ledger")))
     # The insert has the columns of the table, in their order.
-    assert [name.split()[-1] for name in selected(sql)] == [name.split()[0] for name in listed(created)]
+    declared = re.findall(r"(?:struct<|,) (\w+) \w+", re.sub(r"comment '[^']*'|<string,string>", "", created))
+    assert [name.split()[-1] for name in selected(sql)] == declared
 
 
 def test_void_entries_sql(macros: Renderer) -> None:

@@ -80,7 +80,7 @@ def test_run_ledger(macros: Renderer) -> None:
 def test_create_run_ledger(macros: Renderer) -> None:
     macros.answers = {"create": []}
     (ran,) = macros.does("create_run_ledger")
-    assert ran.startswith(f"create table if not exists {LEDGER} (")
+    assert ran.startswith(f"create table if not exists {LEDGER} using delta ")
     assert_parses(macros.render("create_run_ledger_sql", relation("cdc_run_ledger")))
     for which, execute in (("test", True), ("compile", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_run_ledger") == []
