@@ -44,19 +44,24 @@ recorded_at timestamp,
 {{ alluvium.difference_columns() }},
 {{ alluvium.replay_column() }}
 {%- endset -%}
-{{ alluvium.create_ledger_sql(ledger, columns, "partitioned by (change_log)\n    tblproperties ('delta.dataSkippingStatsColumns' = 'batch')") }}
+{%- set options -%}
+partitioned by (change_log)
+tblproperties ('delta.dataSkippingStatsColumns' = 'batch')
+{%- endset -%}
+{{ alluvium.create_ledger_sql(ledger, columns, options) }}
 {%- endmacro %}
 
 
 {#
     An empty table of Delta's, made by a query: `create table` alone is refused where a run that was killed in it has left a folder
-    without a commit (DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION; Delta 3.3.3, 4.0.1), for good.
+    without a commit (DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION; Delta 3.3.3, 4.0.1), for good. One killed between its commit and the catalog's
+    entry is refused by both. `create or replace` would take it, and with it a ledger that a catalog has lost: the barrier of purged keys would be empty.
 #}
 {% macro create_ledger_sql(ledger, columns, options="") -%}
     create table if not exists {{ ledger }}
     using delta
     {%- if options %}
-    {{ options }}
+    {{ options | indent(4) }}
     {%- endif %}
     as
     select declared.*

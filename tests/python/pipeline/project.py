@@ -306,8 +306,7 @@ class Project:
 
     def version(self, model: str) -> int | None:
         """Newest version or instant of a table, None for a view or no table. Reads names only, so it costs nothing."""
-        warehouse = Path(str(self.spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
-        table = warehouse / f"{_schema(model)}.db" / model.lower()
+        table = folder_of_table(self.spark, _schema(model), model)
         names = [path.stem for path in (table / "_delta_log").glob("*.json")]
         # An instant of Hudi's that is complete: when it began, when it ended.
         names += [path.stem.partition("_")[0] for path in (table / ".hoodie" / "timeline").glob("*_*.*commit")]
@@ -389,6 +388,12 @@ class Project:
             if version > FIRST_INSTANT:
                 relation = f"{_schema(model)}.{model}"
                 self._kept[relation, version] = self.rows(relation)
+
+
+def folder_of_table(spark: SparkSession, schema: str, table: str) -> Path:
+    """Where the files of a table are, or would be."""
+    warehouse = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
+    return warehouse / f"{schema}.db" / table.lower()
 
 
 def _schema(model: str) -> str:

@@ -6,16 +6,14 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pytest
-from dbt.adapters.spark.relation import SparkRelation
 from render.harness import Renderer, relation
 
 from .events import lines, postgresql
-from .project import SILVER, Feed, Files, Project
+from .project import SILVER, Feed, Files, Project, folder_of_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -237,10 +235,9 @@ def test_compacted_entries_are_the_same(project: Project) -> None:
 @pytest.mark.parametrize("ledger", ["file_ledger", "run_ledger", "purge_ledger", "released_lines"])
 def test_ledger_is_made_where_a_killed_run_left_its_folder(spark: SparkSession, ledger: str) -> None:
     """Delta makes the folder of its log before the first commit. Columns have the types and comments declared."""
-    table = SparkRelation.create(schema="pipe_ledgers", identifier=ledger)
+    table = relation(ledger, "pipe_ledgers")
     spark.sql("create schema if not exists pipe_ledgers")
-    warehouse = str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
-    (Path(warehouse) / "pipe_ledgers.db" / ledger / "_delta_log" / "_commits").mkdir(parents=True)
+    (folder_of_table(spark, "pipe_ledgers", ledger) / "_delta_log" / "_commits").mkdir(parents=True)
     statement = Renderer().render(f"create_{ledger}_sql", table)
     for _ in range(2):
         spark.sql(statement)

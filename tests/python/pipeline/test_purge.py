@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from .events import Event, Line, lines, postgresql, stored, unscaled
-from .project import SILVER, Feed, Outcome, Project, Row
+from .project import SILVER, Feed, Outcome, Project, Row, folder_of_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -442,10 +442,9 @@ def test_no_commit_names_a_key(story: Story) -> None:
 
 
 def test_vacuum(story: Story) -> None:
-    folder = Path(str(story.project.spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")) / f"{SILVER}.db"
-
     def with_her_name(table: str) -> list[Path]:
-        return [path for path in (folder / table).glob("*.parquet") if SECRET.encode() in path.read_bytes()]
+        folder = folder_of_table(story.project.spark, SILVER, table)
+        return [path for path in folder.glob("*.parquet") if SECRET.encode() in path.read_bytes()]
 
     tables = ("stg_pipe__purged", "slv_pipe__purged_state")
     assert all(with_her_name(table) for table in tables), "older versions have it"

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 STATE = "silver.slv_moma__artists_state"
 LOG = "silver.stg_moma__artists"
+COMMITS_OF_HUDI = f"call show_commits(table => '{STATE}', limit => 100)"
 # op, partition, name, nationality, gender, birth_year, death_year
 PRINTED: Rows = [
     ("r", "American", "Gerhard H. Bakker", "American", "Male", 1906, 1988),
@@ -67,15 +68,13 @@ def columns(format_variables: dict[str, str]) -> str:
 @pytest.fixture(scope="module")
 def commits(moma: SystemUnderTest, columns: str, format_variables: dict[str, str], spark: SparkSession) -> list[Commit]:
     """The first version with each state of artist 299; versions that changed properties alone have the one before."""
-    at = "'yyyy-MM-dd HH:mm:ss.SSS'"
     if format_variables:
-        query = f"call show_commits(table => '{STATE}', limit => 100)"
         # Spark 3.5 parses no milliseconds that follow the seconds without a separator: to_timestamp gives NULL.
         digits, parts = r"(\\d{4})(\\d\\d)(\\d\\d)(\\d\\d)(\\d\\d)(\\d\\d)(\\d{3})", "$1-$2-$3 $4:$5:$6.$7"
         by_version, time = "timestamp as of '{}'", f"regexp_replace(version, '{digits}', '{parts}')"
-        history = spark.sql(query).selectExpr("commit_time as version")
+        history = spark.sql(COMMITS_OF_HUDI).selectExpr("commit_time as version")
     else:
-        by_version, time = "version as of {}", f"date_format(timestamp, {at})"
+        by_version, time = "version as of {}", "date_format(timestamp, 'yyyy-MM-dd HH:mm:ss.SSS')"
         history = spark.sql(f"describe history {STATE}")
     versions = sorted(tuple(row) for row in history.selectExpr("version", time).collect())
     found = [

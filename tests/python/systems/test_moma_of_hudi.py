@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .loads import SystemUnderTest, rows_of
-from .test_moma import STATE, Commit, columns, commits, moma  # noqa: F401  # fixtures
+from .test_moma import COMMITS_OF_HUDI, STATE, Commit, columns, commits, moma  # noqa: F401  # fixtures
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,9 +21,8 @@ def test_incremental_query_between_the_second_and_the_fourth_commit(
     spark: SparkSession,
 ) -> None:
     """The newest of the two changes of artist 299, as the table had it after the last of the commits."""
-    query = f"call show_commits(table => '{STATE}', limit => 100)"
-    # An incremental query goes by the times when commits were completed, time travel by their instants.
-    completed = {row.commit_time: row.state_transition_time for row in spark.sql(query).collect()}
+    # An incremental query goes by the times when commits were completed, time travel by their instants (Hudi 1.2.0).
+    completed = {row.commit_time: row.state_transition_time for row in spark.sql(COMMITS_OF_HUDI).collect()}
     first, last = (completed[commits[number].by_version.split("'")[1]] for number in (1, 3))
     found = rows_of(
         spark,
