@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict
 from enum import Enum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,7 +36,6 @@ EXIT_CODES = """
 Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
 """
 
-
 LOSS_FOUND = 3
 
 
@@ -60,6 +60,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"alluvium {version('alluvium')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What stands before a command."""
 
 
 WIDTH_OF_A_PIPE = 10_000

@@ -58,37 +58,47 @@ def _decode(line: bytes) -> str | Rejected:
 
 
 def _inflate(content: bytes) -> Iterator[bytes]:
-    """Give the text of all members in pieces; whatever precedes a break is given before the break is raised."""
+    """Give the text of all members in pieces; whatever is sound before a break is given before the break is raised.
+
+    A member that is cut off is sound as far as it goes. One that is damaged is not: zlib gives text of it, with other
+    digits in it, until it meets a code that is none or the checksum at its end.
+    """
     if not content:
         raise FileError("truncated", "no bytes")
     data = memoryview(content)
+    end, damage = _sound_members(data)
+    for text, _ in _members(data[:end]):
+        yield text
+    if damage:
+        raise damage
+
+
+def _sound_members(data: memoryview) -> tuple[int, FileError | None]:
+    """Where the damaged member begins and what is wrong with it; else the end of the data."""
+    begin = 0
+    try:
+        for _, member in _members(data):
+            begin = member
+    except zlib.error as error:
+        return begin, FileError("corrupt", f"gzip, {error}")
+    except FileError:
+        pass  # cut off, which is said once what is there has been read
+    return len(data), None
+
+
+def _members(data: memoryview) -> Iterator[tuple[bytes, int]]:
+    """Pieces of text, each with where its member begins; an empty one at the beginning of each."""
     position = 0
     while position < len(data):
+        begin = position
+        yield b"", begin
         member = zlib.decompressobj(_GZIP_FRAMING)
         while not member.eof:
             if position >= len(data):
                 raise FileError("truncated", f"gzip stream ends in the middle, after {len(data)} bytes")
             chunk = data[position : position + _CHUNK]
             position += len(chunk)
-            before = member.copy()
-            try:
-                text = member.decompress(chunk)
-            except zlib.error as error:
-                # decompress() loses what it had inflated of a chunk when it meets the damage further on in it.
-                yield from _inflate_bytewise(before, chunk)
-                raise FileError("corrupt", f"gzip, {error}") from error
-            if text:
-                yield text
+            yield member.decompress(chunk), begin
         position -= len(member.unused_data)
         while position < len(data) and data[position] == 0:
             position += 1
-
-
-def _inflate_bytewise(member: zlib._Decompress, chunk: memoryview) -> Iterator[bytes]:
-    try:
-        for index in range(len(chunk)):
-            text = member.decompress(chunk[index : index + 1])
-            if text:
-                yield text
-    except zlib.error:
-        return

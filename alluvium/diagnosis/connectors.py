@@ -60,6 +60,8 @@ def _findings_by_class(configuration: Configuration, inspection: Inspection | No
     if short.endswith("jdbcsource"):
         yield from findings_of_query(configuration)
     elif package.startswith("io.debezium.connector") and not short.endswith("sink"):
+        if short not in _DEBEZIUM:
+            yield _unknown_class(configuration, "none of the connectors of Debezium that are known here")
         yield from findings_of_debezium(configuration, _DEBEZIUM.get(short))
     elif not package and short in _DEBEZIUM:
         yield from findings_of_debezium(configuration, _DEBEZIUM[short])
@@ -68,10 +70,15 @@ def _findings_by_class(configuration: Configuration, inspection: Inspection | No
     elif short.endswith("sink") and package.startswith(_OTHER_SINKS):
         yield from findings_of_sink(configuration, inspection)
     else:
-        yield Finding(
-            "configuration-unread",
-            configuration.name,
-            f"`connector.class={configuration.class_name}`: no connector whose options are known here",
-            "Known are Debezium's, the JDBC source, and the storage sinks of Confluent, Lenses and Aiven.",
-            is_loss=False,
-        )
+        yield _unknown_class(configuration, "no connector whose options are known here")
+
+
+def _unknown_class(configuration: Configuration, why: str) -> Finding:
+    return Finding(
+        "configuration-unread",
+        configuration.name,
+        f"`connector.class={configuration.class_name}`: {why}",
+        "Known are Debezium's for PostgreSQL, MySQL, MariaDB, SQL Server, Oracle and MongoDB, the JDBC source, and the "
+        "storage sinks of Confluent, Lenses and Aiven. Is the name right?",
+        is_loss=False,
+    )

@@ -37,16 +37,27 @@ class Inspection:
     others: tuple[str, ...]
     file: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The location, or the one file there that was looked at."""
+        return f"{self.location.rstrip('/')}/{self.file}" if self.file else self.location
+
     def require_changes(self) -> None:
         """Raise where there is nothing to work with.
 
         Raises:
             AlluviumError: no entity has rows.
         """
-        if not any(entity.shape for entity in self.entities):
+        if any(entity.shape for entity in self.entities):
+            return
+        errors = [error for entity in self.entities for error in entity.errors]
+        if errors:
+            path, line, error = errors[0]
             raise AlluviumError(
-                f"{self.location} has no change files; give the folder that the sink connector writes to."
+                f"{self.name} has change files, none of which can be read; the first: {path}, line {line}: {error}. "
+                "Land them anew, whole."
             )
+        raise AlluviumError(f"{self.name} has no change files; give the folder that the sink connector writes to.")
 
 
 def inspect(

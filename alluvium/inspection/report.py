@@ -42,7 +42,7 @@ def print_inspection(console: Console, inspection: Inspection) -> None:
     """Print what was found: all entities in one table, then each with its columns."""
     # Narrower, the table would lose the words of its columns; a terminal breaks its lines instead.
     console.width = max(console.width, MIN_WIDTH)
-    console.print(Text(inspection.location, style="bold"))
+    console.print(Text(inspection.name, style="bold"))
     console.print(_summary(inspection))
     if not inspection.entities:
         console.print(

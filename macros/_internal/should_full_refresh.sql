@@ -73,7 +73,8 @@
             {{ return(node.name ~ " was built anew or has had files replayed") }}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(none) }}
+    {%- set said = alluvium.said_of_changed_options(alluvium.meaning_of_model(), [properties.declaration]) if "declaration" in properties else none -%}
+    {{ return(said ~ " than when it was built" if said else none) }}
 {% endmacro %}
 
 

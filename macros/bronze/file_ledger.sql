@@ -13,13 +13,19 @@
         {%- set ledger = alluvium.file_ledger() -%}
         {%- do run_query("set alluvium.ledger_schema." ~ alluvium.run_id() ~ " = " ~ ledger.schema) -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
-        {%- do run_query(alluvium.create_file_ledger_sql(ledger)) -%}
+        {%- set is_new = load_relation(ledger) is none -%}
+        {%- do alluvium.create_ledger(ledger, alluvium.create_file_ledger_sql(ledger)) -%}
+        {#- A catalog that has lost its tables has lost these, too, and nothing else would miss them: purged rows would come back. -#}
+        {%- for kept in [alluvium.purge_ledger(), alluvium.released_lines()] if is_new -%}
+            {%- do alluvium.register_ledger(kept) -%}
+        {%- endfor -%}
         {#- One that was made before it had them; its entries have none. -#}
         {%- set columns = adapter.get_columns_in_relation(ledger) | map(attribute="name") | list -%}
         {%- for newest, added in {
             "missing_inside": alluvium.offset_columns(),
             "last_position": alluvium.difference_columns(),
             "replay_requested_at": alluvium.replay_column(),
+            "declaration": alluvium.declaration_column(),
         }.items() if newest not in columns -%}
             {%- do run_query("alter table " ~ ledger ~ " add columns (" ~ added ~ ")") -%}
         {%- endfor -%}
@@ -42,7 +48,8 @@ control_count bigint comment 'tombstones, heartbeats, transaction markers, messa
 recorded_at timestamp,
 {{ alluvium.offset_columns() }},
 {{ alluvium.difference_columns() }},
-{{ alluvium.replay_column() }}
+{{ alluvium.replay_column() }},
+{{ alluvium.declaration_column() }}
 {%- endset -%}
 {%- set options -%}
 partitioned by (change_log)
@@ -52,32 +59,15 @@ tblproperties ('delta.dataSkippingStatsColumns' = 'batch')
 {%- endmacro %}
 
 
-{#
-    An empty table of Delta's, made by a query: `create table` alone is refused where a run that was killed in it has left a folder
-    without a commit (DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION; Delta 3.3.3, 4.0.1), for good. One killed between its commit and the catalog's
-    entry is refused by both. `create or replace` would take it, and with it a ledger that a catalog has lost: the barrier of purged keys would be empty.
-#}
-{% macro create_ledger_sql(ledger, columns, options="") -%}
-    create table if not exists {{ ledger }}
-    using delta
-    {%- if options %}
-    {{ options | indent(4) }}
-    {%- endif %}
-    as
-    select declared.*
-    from (
-        select
-            cast(null as struct<
-                {{ columns | indent(16) }}
-            >) as declared
-    ) as none_yet
-    where false
-{%- endmacro %}
-
-
 {# The ledger's column about replays. #}
 {% macro replay_column() -%}
 replay_requested_at timestamp comment 'since when the file is to be read again, whatever the declaration says'
+{%- endmacro %}
+
+
+{# The ledger's column about how the file's lines were decoded. #}
+{% macro declaration_column() -%}
+declaration string comment 'the options that the lines were decoded with, as hashes; NULL where nobody knows'
 {%- endmacro %}
 
 
@@ -159,14 +149,16 @@ replay_requested_at timestamp comment 'since when the file is to be read again, 
 {% endmacro %}
 
 
-{% macro record_files_sql(ledger, change_log, after_batch) -%}
+{# Of this run's own batch it is known how it was decoded, of one that a killed run has left it is not. #}
+{% macro record_files_sql(ledger, change_log, after_batch, is_of_this_run=false) -%}
+    {%- set feed = alluvium.feed_of_relation("record_files_sql", change_log) -%}
     insert into {{ ledger }}
-    {{ alluvium.file_entries_sql(alluvium.feed_of_relation("record_files_sql", change_log), change_log, "_cdc_batch > " ~ after_batch) }}
+    {{ alluvium.file_entries_sql(feed, change_log, "_cdc_batch > " ~ after_batch, alluvium.declared(alluvium.meaning_of_log(feed)) if is_of_this_run else none) }}
 {%- endmacro %}
 
 
 {# The ledger's entries of the files of some of a change log's rows. #}
-{% macro file_entries_sql(feed, change_log, condition) -%}
+{% macro file_entries_sql(feed, change_log, condition, declaration=none) -%}
     select
         {{ alluvium.string_literal(change_log.render()) }} as change_log,
         file_path,
@@ -180,7 +172,8 @@ replay_requested_at timestamp comment 'since when the file is to be read again, 
         current_timestamp() as recorded_at,
         {{ alluvium.file_offsets() | indent(4) }},
         {{ alluvium.file_differences(feed) | indent(8) }},
-        cast(null as timestamp) as replay_requested_at
+        cast(null as timestamp) as replay_requested_at,
+        {{ alluvium.literal_or_null(declaration) }} as declaration
     from (
         select
             _cdc_file_path as file_path,
@@ -252,7 +245,7 @@ replay_requested_at timestamp comment 'since when the file is to be read again, 
     {%- do alluvium.set_generation(this) if execute and alluvium.remembered("is_built_anew", this) -%}
     {%- if execute and not alluvium.has_no_new_files() -%}
         {%- set level = alluvium.newest_ledger_batch(this) -%}
-        {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, level)) -%}
+        {%- do run_query(alluvium.record_files_sql(alluvium.file_ledger(), this, level, is_of_this_run=true)) -%}
         {%- set recorded = alluvium.query_rows(alluvium.recorded_batches_sql(this, level)) -%}
         {%- do alluvium.remember("newest_batch", this, recorded[0].batch if recorded else level) -%}
         {%- if recorded -%}

@@ -14,6 +14,7 @@
     )) -%}
     {#- What a run left that was killed after it had read files again. -#}
     {%- do alluvium.drop_superseded_rows(change_log) if runs | sum(attribute="superseded_count") -%}
+    {%- do alluvium.warn_of_other_declaration(feed, change_log, runs) -%}
     {%- if not runs -%}
         {#- Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived. -#}
         {%- do exceptions.warn(feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place?") -%}
@@ -45,38 +46,93 @@
 
 
 {#
-    A full refresh reads the files anew; what came from a file that is gone would be gone with it, on a green run. A
-    file that was landed anew with another length is there.
+    A full refresh reads the files anew; what came from a file that is gone would be gone with it, on a green run, and so would what a file has lost that
+    was landed anew with another length.
 #}
 {% macro refuse_missing_files(feed, change_log) %}
     {%- if not var("alluvium_rebuild_without_missing_files", false) -%}
-        {%- do run_query("refresh table " ~ alluvium.file_listing(feed)) -%}
-        {%- set missing = alluvium.query_rows(alluvium.missing_files_sql(alluvium.file_listing(feed), change_log))[0] -%}
-        {%- if missing.file_count -%}
-            {% do alluvium.raise_invalid(
-                alluvium.decoder(feed) ~ ": source " ~ feed.name,
-                "full refresh without " ~ missing.file_count ~ " of the files that " ~ change_log ~ " was read from, the first of them",
-                missing.first_path,
-                "bring them back, or give up their changes with --vars 'alluvium_rebuild_without_missing_files: true'",
-            ) %}
+        {%- set listing = alluvium.file_listing(feed) -%}
+        {%- do run_query("refresh table " ~ listing) -%}
+        {%- set missing = alluvium.query_rows(alluvium.missing_files_sql(listing, change_log))[0] -%}
+        {%- do alluvium.raise_lost(feed, "without " ~ missing.file_count ~ " of the files that " ~ change_log ~ " was read from", missing.first_path) if missing.file_count -%}
+        {%- if missing.rewritten_count -%}
+            {%- set lost = alluvium.query_rows(alluvium.lost_changes_sql(feed, listing, change_log))[0] -%}
+            {%- do alluvium.raise_lost(
+                feed, "without " ~ lost.change_count ~ " changes of " ~ change_log ~ " that files had before they were landed anew", lost.first_path
+            ) if lost.change_count -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 
 
+{% macro raise_lost(feed, without, first_path) %}
+    {% do alluvium.raise_invalid(
+        alluvium.decoder(feed) ~ ": source " ~ feed.name, "full refresh " ~ without ~ ", the first of them", first_path,
+        "bring them back, or give up their changes with --vars 'alluvium_rebuild_without_missing_files: true'",
+    ) %}
+{% endmacro %}
+
+
+{# By path alone, and of those that are there with another length than the ledger has, how many. #}
 {% macro missing_files_sql(listing, change_log) -%}
     select
-        count(*) as file_count,
-        min(applied.file_path) as first_path
+        count_if(listed.file_path is null) as file_count,
+        min(if(listed.file_path is null, applied.file_path, null)) as first_path,
+        count_if(not array_contains(listed.file_lengths, applied.file_length)) as rewritten_count
     from {{ alluvium.file_ledger() }} as applied
+    left join (
+        select
+            _metadata.file_path as file_path,
+            collect_set(_metadata.file_size) as file_lengths
+        from {{ listing }}
+        group by _metadata.file_path
+    ) as listed on applied.file_path = listed.file_path
     where
         {{ alluvium.is_entry_of(change_log) }}
-        and file_path is not null
-        and not exists (
-            select 1
-            from {{ listing }} as listed
-            where listed._metadata.file_path = applied.file_path
-        )
+        and applied.file_path is not null
+{%- endmacro %}
+
+
+{#
+    The changes of the log that a file had under another length alone: no file that is listed has brought an event of the same key, operation and place in
+    the source's order. What a file has that is new is not in the log yet, and is not asked.
+#}
+{% macro lost_changes_sql(feed, listing, change_log) -%}
+{%- set known = adapter.get_columns_in_relation(change_log) | map(attribute="name") | list -%}
+{%- set identity = ["_cdc_kind", "_cdc_op", alluvium.position_before_delivery()] -%}
+{%- for column in feed.columns if column.name in known and column.name in (feed.key or [column.name]) and not column.data_type.startswith("map") -%}
+    {%- do identity.append(alluvium.quoted_identifier(column.name)) -%}
+{%- endfor -%}
+    with logged as (
+        select
+            logged._cdc_file_path as file_path,
+            struct({{ identity | join(", ") }}) as identity,
+            listed.file_path is not null as is_listed
+        from {{ change_log }} as logged
+        left join (
+            select distinct
+                _metadata.file_path as file_path,
+                _metadata.file_size as file_length
+            from {{ listing }}
+        ) as listed
+            on logged._cdc_file_path = listed.file_path
+            and logged._cdc_file_length = listed.file_length
+        where
+            logged._cdc_kind in ('change', 'truncate')
+            {%- if feed.full_dumps %}
+            -- A row that a newer version of a dump lacks is not in the table.
+            and logged._cdc_snapshot is null
+            {%- endif %}
+    )
+    select
+        count(*) as change_count,
+        min(file_path) as first_path
+    from (
+        select min(file_path) as file_path
+        from logged
+        group by identity
+        having not bool_or(is_listed)
+    ) as lost
 {%- endmacro %}
 
 
@@ -96,7 +152,8 @@
             file_length,
             max(batch) as batch,
             max_by({{ outdated }}, batch) as is_outdated,
-            count(distinct batch) - 1 as superseded_count
+            count(distinct batch) - 1 as superseded_count,
+            max_by(declaration, batch) as declaration
         from {{ alluvium.file_ledger() }}
         where {{ alluvium.is_entry_of(change_log) if change_log else "false" }}
         group by file_path, file_length
@@ -107,6 +164,7 @@
             listed.file_length,
             applied.is_outdated,
             applied.superseded_count,
+            applied.declaration,
             {{ wanted }} as is_wanted
         from listed
         left join applied
@@ -129,6 +187,7 @@
         count_if(file_path like '%.gz') as gzip_count,
         count_if(is_outdated) as outdated_count,
         coalesce(sum(superseded_count), 0) as superseded_count,
+        array_join(collect_set(if(is_wanted, null, declaration)), '|') as declarations,
         sum(file_length) as bytes
     from runs
     group by is_wanted, run

@@ -224,7 +224,7 @@ from (
     {%- if not request.dry_run -%}
         {%- set ledger = alluvium.purge_ledger() -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
-        {%- do run_query(alluvium.create_purge_ledger_sql(ledger)) -%}
+        {%- do alluvium.create_ledger(ledger, alluvium.create_purge_ledger_sql(ledger)) -%}
         {%- do was_killed.append(alluvium.query_rows(alluvium.unfinished_purges_sql(feed, hashes))[0].key_count > 0) -%}
         {%- do run_query(alluvium.record_purge_sql(feed, hashes, until_position, request)) -%}
     {%- endif -%}

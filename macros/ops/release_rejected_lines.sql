@@ -35,7 +35,7 @@
             {%- do run_query("delete from " ~ alluvium.released_rows_sql(relation, choice)) if not dry_run -%}
         {%- else -%}
             {%- set count = alluvium.query_rows(alluvium.count_of_rows_sql(alluvium.lines_to_release_sql(relation, choice)))[0].row_count -%}
-            {%- do run_query(alluvium.create_released_lines_sql(table)) if not dry_run -%}
+            {%- do alluvium.create_ledger(table, alluvium.create_released_lines_sql(table)) if not dry_run -%}
             {%- do run_query(alluvium.release_sql(table, relation, choice, note, given_in)) if not dry_run -%}
         {%- endif -%}
         {%- do log("release_rejected_lines: " ~ relation ~ ": " ~ count ~ (" releases taken back" if take_back else " rejected lines released"), info=true) -%}

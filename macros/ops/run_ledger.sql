@@ -11,7 +11,7 @@
 {# An on-run-start hook, after create_file_ledger, which makes the schema. #}
 {% macro create_run_ledger() %}
     {%- if execute and alluvium.is_run() -%}
-        {%- do run_query(alluvium.create_run_ledger_sql(alluvium.run_ledger())) -%}
+        {%- do alluvium.create_ledger(alluvium.run_ledger(), alluvium.create_run_ledger_sql(alluvium.run_ledger())) -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -169,6 +169,7 @@ def test_configuration(root: Path, code: str, base: dict[str, str], changed: dic
         ({"connector.class": MONGODB["connector.class"]}, set()),
         ({**FLAT_SOURCE, **MONGODB}, set()),
         ({"connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector"}, {"configuration-unread"}),
+        ({**GOOD_SOURCE, "connector.class": "io.debezium.connector.mysql.MySqlConector"}, {"configuration-unread"}),
         ({**GOOD_SOURCE, "connector.class": "Postgres", "skipped.operations": "t"}, {"truncates-not-sent"}),
         (
             {

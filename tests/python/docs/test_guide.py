@@ -143,7 +143,7 @@ def test_every_column_of_a_history_is_described_and_no_other() -> None:
 
 
 def test_every_column_of_the_ledger_is_described_and_no_other() -> None:
-    parts = ("create_file_ledger_sql", "offset_columns", "difference_columns", "replay_column")
+    parts = ("create_file_ledger_sql", "offset_columns", "difference_columns", "replay_column", "declaration_column")
     definitions = "".join(macro_text(name) for name in parts)
     real = re.findall(r"^(\w+) (?:string|int|bigint|timestamp|map|array)\b", definitions, re.MULTILINE)
     described = [word for (names, *_) in rows(TABLES, "Ledger") for word in code_words(names)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from alluvium.inspection.objects import LocationError, open_storage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+REPOSITORY = Path(__file__).resolve().parents[3]
 TOPIC = "shop.public.orders"
 
 
@@ -187,6 +189,28 @@ def test_folder_without_change_files(
     code, output, _ = run(capsys, monkeypatch, "inspect", str(tmp_path))
     assert code == 0
     assert "No change files" in output
+
+
+def test_one_file_is_named(landed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = landed / next(iter(FILES))
+    _, output, _ = run(capsys, monkeypatch, "inspect", str(path))
+    assert output.replace("\n", "").startswith(str(path))
+
+
+def test_files_that_cannot_be_read_are_not_said_to_be_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "orders+0+0.parquet").write_bytes(b"PAR1garbage")
+    code, _, errors = run(capsys, monkeypatch, "scaffold", str(tmp_path), "--source", "shop")
+    assert code == 1
+    assert f"{tmp_path} has change files, none of which can be read; the first: orders+0+0.parquet" in errors
+    assert errors.rstrip().endswith("Land them anew, whole.")
+
+
+def test_version(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = re.search(r'^version = "(.+)"$', (REPOSITORY / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    assert declared
+    assert run(capsys, monkeypatch, "--version") == (0, f"alluvium {declared[1]}\n", "")
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ from dbt.cli.main import dbtRunner
 # The merge of dbt-spark (1.11.0) begins with a comment of one line.
 COMMENTS = re.compile(r"(\s|/\*.*?\*/|--[^\n]*\n)*", re.S)
 WRITES = re.compile(r"(insert|merge|update|delete|alter|drop|create(?! or replace temporary))\b", re.I)
+# Of these, the ones that make a table of Delta's: they end with the catalog's entry, after the commit.
+MAKES_A_TABLE = re.compile(r"create (or replace )?table\b.*\busing delta\b", re.I | re.S)
 
 
 def die() -> None:
@@ -36,22 +38,25 @@ class Killer:
 
     Attributes:
         at: which one, from 1; 0 kills at none.
-        during: False kills before the statement runs; True once it has put a file into the warehouse, or after it.
+        moment: ``before`` kills before the statement runs; ``during`` once it has put a file into the warehouse, or
+            after it; ``committed``, for statements that make a table alone, once they have committed, before the
+            catalog has the table.
         warehouse: folder of the tables.
         journal: file that the text of each such statement is written to before it runs.
         count: statements so far.
     """
 
-    def __init__(self, at: int, during: bool, warehouse: Path, journal: Path) -> None:
+    def __init__(self, at: int, moment: str, warehouse: Path, journal: Path) -> None:
         self.at = at
-        self.during = during
+        self.moment = moment
         self.warehouse = warehouse
         self.journal = journal
         self.count = 0
 
     def files(self) -> set[Path]:
-        """Files of the tables."""
-        return {path for path in self.warehouse.rglob("*") if path.is_file()}
+        """Files of the tables, or their commits."""
+        pattern = "_delta_log/*.json" if self.moment == "committed" else "*"
+        return {path for path in self.warehouse.rglob(pattern) if path.is_file()}
 
     def watch(self, before: set[Path]) -> None:
         """Kill as soon as a file is there that was not."""
@@ -66,12 +71,12 @@ class Killer:
         def execute(cursor: Cursor, sql: str, *parameters: Any) -> None:
             chosen = False
             statement = COMMENTS.sub("", sql, count=1)
-            if WRITES.match(statement):
+            if (MAKES_A_TABLE if self.moment == "committed" else WRITES).match(statement):
                 self.count += 1
                 chosen = self.count == self.at
                 with self.journal.open("a", encoding="utf-8") as journal:
                     journal.write(json.dumps(re.sub(r"\s+", " ", statement).strip()) + "\n")
-            if chosen and not self.during:
+            if chosen and self.moment == "before":
                 die()
             if chosen:
                 threading.Thread(target=self.watch, args=[self.files()], daemon=True).start()
@@ -107,14 +112,14 @@ def main(plan: dict[str, Any]) -> None:
 
     Args:
         plan: ``project``, ``warehouse``, ``landing``, ``tables``, ``dump`` (path) and ``steps``: each a dict with
-            ``land`` (folder to copy into the landing folder, or None), and ``at``, ``during``, ``journal`` of its kill;
+            ``land`` (folder to copy into the landing folder, or None), and ``at``, ``moment``, ``journal`` of its kill;
             a step with ``at`` 0 is built to its end and its tables are dumped to ``dump``.
     """
     for step in plan["steps"]:
         if step["land"]:
             shutil.copytree(step["land"], plan["landing"], dirs_exist_ok=True)
         if step["at"]:
-            Killer(step["at"], step["during"], Path(plan["warehouse"]), Path(step["journal"])).install()
+            Killer(step["at"], step["moment"], Path(plan["warehouse"]), Path(step["journal"])).install()
         build(Path(plan["project"]))
         if not step["at"]:
             dump(Path(plan["dump"]), plan["tables"])

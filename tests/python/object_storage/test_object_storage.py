@@ -23,7 +23,7 @@ TOPIC = "samples/pg-envelope-json-schemas/bronze/confluent-json-gz/topics/shop.p
 # Characters that a path in a bucket may have, and that a URI writes otherwise.
 PREFIX = "cdc files/50% größe/topics/shop.public.customers"
 LATE = "shop.public.customers+2+0000000463.json.gz"
-PATH_IN_POSITION = re.compile(r'(?<=\.\d{12})\.[0-9A-F]{16}(?=")')
+FILE_IN_POSITION = re.compile(r'\.[0-9A-Z]{16}(?=\.\d{12}")')
 # Each project has tables of its own, as by default.
 HOME = {"ALLUVIUM_HOME": ".alluvium"}
 S3A = "spark.hadoop.fs.s3a."
@@ -103,7 +103,7 @@ def rows(directory: Path, relation: str) -> list[dict[str, Any]]:
     said = run(directory, "alluvium.cli", "sql", "-e", query, "--format", "jsonl", "--limit", "0", **HOME)
     places = ("_cdc_file_path", "_cdc_file_modified_at")
     # Not splitlines(), which takes some characters inside of a text for the end of a line.
-    decoded = [json.loads(PATH_IN_POSITION.sub("", line)) for line in said.rstrip("\n").split("\n")]
+    decoded = [json.loads(FILE_IN_POSITION.sub("", line)) for line in said.rstrip("\n").split("\n")]
     return sorted(({name: value for name, value in row.items() if name not in places} for row in decoded), key=repr)
 
 

@@ -16,6 +16,8 @@ from .events import lines, postgresql
 from .project import SILVER, Feed, Files, Project, folder_of_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 COLUMNS = {"id": "int", "name": "string"}
@@ -71,6 +73,13 @@ FIRST = {"t+0+0.json": lines(created(1))}
 SECOND = {"t+0+1.json": lines(created(2), updated(1, "second", 20))}
 THIRD = {"t+0+2.json": lines(created(3), updated(1, "third", 30))}
 STATE = ("log", "state")
+# Files of one event each, then mended: in some of them it is on another line.
+WRONG = {f"t+0+{10 * number}.json": lines(created(number, "wrong")) for number in range(1, 9)}
+MENDED = {
+    f"t+0+{10 * number}.json": lines(*[updated(100 + number, "x", 900)] * (number % 2), created(number, "mended"))
+    for number in range(1, 9)
+}
+SHORTENED = {"t+0+0.json": lines(created(1), created(4), updated(1, "only", 40))}
 LANDED: list[Files] = [
     {"b/t+0+0.json": lines(created(1)), "b/t+0+1.json": lines(created(2)), "b/t+0+9.json": lines(created(9))},
     {},
@@ -99,6 +108,15 @@ FEEDS = [
         slow=True,
     ),
     Feed("vanished", COLUMNS, [FIRST | SECOND], slow=True),
+    Feed("mended", COLUMNS, [WRONG, MENDED], models=("log", "state", "history")),
+    Feed(
+        "restored_to_older",
+        COLUMNS,
+        [MENDED, {f"{name}@old": content for name, content in WRONG.items()}],
+        models=STATE,
+    ),
+    Feed("shortened", COLUMNS, [SHORTENED | SECOND, {"t+0+0.json": lines(updated(1, "only", 40))}], models=STATE),
+    Feed("lengthened", COLUMNS, [FIRST, {"t+0+0.json": lines(created(1), updated(1, "whole", 40))}], models=STATE),
     Feed("never_landed", COLUMNS, [{}], models=STATE, slow=True),
 ]
 
@@ -210,6 +228,29 @@ def test_full_refresh_without_a_file_that_was_read_is_refused(project: Project) 
     assert [row["id"] for row in project.log("vanished")] == [1]
 
 
+@pytest.mark.parametrize(("feed", "refused"), [("shortened", True), ("lengthened", False), ("mended", False)])
+def test_full_refresh_without_changes_that_a_file_had_is_refused(project: Project, feed: str, refused: bool) -> None:
+    """It would lose what such a file has lost; one that was completed or mended has lost nothing."""
+    before = sorted((row["id"], row["name"]) for row in project.state(feed))
+    refresh = ("run", "--full-refresh", "--select", f"stg_pipe__{feed}+")
+    outcome = project.dbt(*refresh)
+    if refused:
+        message = outcome.messages[f"stg_pipe__{feed}"]
+        assert f"pipe.{feed}: full refresh without 2 changes of {log_name(feed)} that files had" in message
+        assert "t+0+0.json" in message
+    else:
+        assert (outcome.failed, outcome.error) == (set(), "")
+    assert sorted((row["id"], row["name"]) for row in project.state(feed)) == before
+
+
+def test_version_of_a_file_that_is_newer_says_what_its_events_were(project: Project) -> None:
+    """Not the one whose line or hash sorts higher; and not the one that was landed last, if it is an older one."""
+    right = dict.fromkeys(range(1, 9), "mended") | {100 + number: "x" for number in range(1, 9, 2)}
+    for feed in ("mended", "restored_to_older"):
+        assert {row["id"]: row["name"] for row in project.state(feed)} == right, feed
+    assert {row["id"]: row["name"] for row in project.rows(f"{SILVER}.slv_pipe__mended_history")} == right
+
+
 @pytest.mark.slow
 def test_place_without_files_is_warned_of(project: Project) -> None:
     """It may be a misspelt location, or a table that nobody has changed yet."""
@@ -249,3 +290,29 @@ def test_ledger_is_made_where_a_killed_run_left_its_folder(spark: SparkSession, 
         (field.name, field.dataType, field.metadata) for field in columns
     ]
     assert any(field.metadata for field in made)
+
+
+@pytest.mark.parametrize("location", [None, "odd %20 'place' +é"], ids=["in the warehouse", "in an odd place"])
+def test_ledger_whose_folder_alone_is_there_is_entered_with_its_rows(
+    spark: SparkSession, tmp_path: Path, location: str | None
+) -> None:
+    """As after a kill between Delta's commit and the catalog's entry, or a catalog that was lost."""
+    schema = f"pipe_lost_{'odd' if location else 'plain'}"
+    placed = f" location '{tmp_path / location}'".replace("'place'", "\\'place\\'") if location else ""
+    spark.sql(f"create schema if not exists {schema}{placed}")
+    ledger = relation("cdc_purge_ledger", schema)
+    folder = (
+        tmp_path / location / "cdc_purge_ledger" if location else folder_of_table(spark, schema, "cdc_purge_ledger")
+    )
+    macros = Renderer(absent=["cdc_purge_ledger"], spark=spark)
+    statement = macros.render("create_purge_ledger_sql", ledger)
+    macros.render("create_ledger", ledger, statement)
+    spark.sql(f"insert into {ledger} (source, key_hash) values ('shop', 'a')")
+    kept = folder.rename(folder.with_name("kept"))
+    spark.sql(f"drop table {ledger}")
+    kept.rename(folder)
+    for _ in range(2):
+        macros.render("create_ledger", ledger, statement)
+        assert [(row.source, row.key_hash) for row in spark.table(str(ledger)).collect()] == [("shop", "a")]
+    tables = spark.sql(f"show tables in {schema}").collect()
+    assert [row.tableName for row in tables if not row.isTemporary] == ["cdc_purge_ledger"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from dbt.adapters.spark.relation import SparkRelation
@@ -22,6 +22,9 @@ from dbt_common.clients._jinja_blocks import BlockTag
 from dbt_common.clients.jinja import CallableMacroGenerator, extract_toplevel_blocks
 from dbt_common.exceptions import CompilationError
 from sqlfluff.core import FluffConfig, Linter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MACROS = REPOSITORY / "macros"
@@ -155,6 +158,7 @@ class Renderer:
         absent: identifiers of the relations that the database does not have.
         answers: rows of a query, by a text that the query (whitespace folded) contains.
         queries: the queries that ran, whitespace folded.
+        spark: what runs the queries, in place of `answers`.
         messages: what was logged.
         warnings: what dbt would warn of.
     """
@@ -174,6 +178,7 @@ class Renderer:
     contract: Mapping[str, Any] = field(default_factory=dict)
     asserted: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
     is_table_of_hudi: bool | None = None
     unique_key: str | None = None
     partition_by: Sequence[str] = ()
@@ -192,6 +197,7 @@ class Renderer:
     absent: Sequence[str] = ("cdc_purge_ledger",)
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
+    spark: SparkSession | None = None
     messages: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     # One for all macros, brought up to date when a test renders: to make it takes longer than most macros do.
@@ -228,7 +234,11 @@ class Renderer:
         context = self._context
         context |= {
             **generate_base_context({}),
-            "adapter": SimpleNamespace(dispatch=self._dispatch, get_columns_in_relation=self._columns_in_relation),
+            "adapter": SimpleNamespace(
+                dispatch=self._dispatch,
+                get_columns_in_relation=self._columns_in_relation,
+                cache_added=lambda of: self.added.append(of.render()),
+            ),
             "api": SimpleNamespace(Relation=SparkRelation),
             "config": _Config(
                 meta=self.meta,
@@ -316,6 +326,8 @@ class Renderer:
     def _run_query(self, sql: str) -> list[_Row]:
         folded = fold(sql)
         self.queries.append(folded)
+        if self.spark is not None:
+            return [_Row(row.asDict()) for row in self.spark.sql(sql).collect()]
         for text, rows in self.answers.items():
             if text in folded:
                 return [_Row(row) for row in rows]

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .feeds import feed, shop, source
+from .feeds import column, feed, shop, source
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
 
 ODD_PATH = r"/landing/country=Côte d'Ivoire/a\b.json"
@@ -279,13 +280,82 @@ def test_create_file_ledger(macros: Renderer) -> None:
     assert ran[2].startswith(f"alter table {LEDGER} add columns (kafka_topic string, ")
     assert ran[3].startswith(f"alter table {LEDGER} add columns (unknown_columns map<string,string>")
     assert ran[4].startswith(f"alter table {LEDGER} add columns (replay_requested_at timestamp")
-    assert ran[5].startswith("create view if not exists silver.cdc_schema_drift")
+    assert ran[5].startswith(f"alter table {LEDGER} add columns (declaration string")
+    assert ran[6].startswith("create view if not exists silver.cdc_schema_drift")
     for statement in ran[2:]:
         assert_parses(statement)
-    macros.columns = ["change_log", "missing_inside", "last_position", "replay_requested_at"]
-    assert macros.does("create_file_ledger") == [schema, *ran[:2], ran[5]]
+    macros.columns = ["change_log", "missing_inside", "last_position", "replay_requested_at", "declaration"]
+    assert macros.does("create_file_ledger") == [schema, *ran[:2], ran[6]]
     for which, execute in (("compile", True), ("docs", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
+
+
+FOLDER = "s3://bucket/côte d'ivoire/silver.db/cdc_notes"
+COMMITS = "silver.cdc_notes__commits"
+
+
+def lost(commits: int, name: str = "cdc_notes") -> Renderer:
+    """A database that does not know a ledger, over a folder with so many commits."""
+    location = [
+        {"info_name": "Comment", "info_value": ""},
+        {"info_name": "Location", "info_value": FOLDER.rpartition("/")[0]},
+    ]
+    answers: dict[str, Sequence[Mapping[str, Any]]] = {
+        "describe schema silver": location,
+        "select count(*)": [{"commit_count": commits}],
+    }
+    for statement in ("create table", "create view", "create schema", "alter table", "refresh", "drop table"):
+        answers[statement] = []
+    return Renderer(absent=[name], answers=answers)
+
+
+def test_ledger_that_the_catalog_has_lost_is_entered_as_it_is() -> None:
+    macros = lost(commits=1)
+    location, create, refresh, count, drop, enter, made = macros.does(
+        "create_ledger", relation("cdc_notes"), "create table x"
+    )
+    assert (location, made) == ("describe schema silver", "create table x")
+    assert create == macros.sql("create_commits_sql", relation("cdc_notes__commits"), FOLDER)
+    assert "'path' 's3://bucket/côte d\\'ivoire/silver.db/cdc_notes/_delta_log'" in create
+    assert (refresh, drop) == (f"refresh table {COMMITS}", f"drop table {COMMITS}")
+    assert count == f"select count(*) as commit_count from {COMMITS}"
+    assert enter.startswith("create table if not exists silver.cdc_notes using delta location 's3://bucket/côte d")
+    assert macros.added == ["silver.cdc_notes"]
+    assert macros.messages == [f"Found silver.cdc_notes at {FOLDER}, which the catalog does not know; entered again"]
+    for statement in (create, enter):
+        assert_parses(statement)
+
+
+def test_ledger_is_not_looked_for_where_the_catalog_has_it_and_not_entered_where_nothing_is() -> None:
+    nothing = lost(commits=0)
+    (*_, drop, made) = nothing.does("create_ledger", relation("cdc_notes"), "create table x")
+    assert (drop, made) == (f"drop table {COMMITS}", "create table x")
+    assert nothing.does("register_ledger", relation("cdc_notes"))[-1] == drop
+    assert nothing.render("folder_of_lost_ledger", relation("cdc_notes")) is None
+    assert nothing.render("location_of_schema", "silver") == FOLDER.rpartition("/")[0]
+    decoding = Renderer(
+        answers={
+            "describe schema": [{"info_name": "Location", "info_value": "file:/a%20b+c"}],
+            "select url_decode('file:/a%20b%2Bc') as path": [{"path": "file:/a b+c"}],
+        }
+    )
+    assert decoding.render("location_of_schema", "silver") == "file:/a b+c"
+    known = lost(commits=1, name="another")
+    assert known.does("create_ledger", relation("cdc_notes"), "create table x") == ["create table x"]
+    unplaced = Renderer(absent=["cdc_notes"], answers={"describe schema": [], "create table x": []})
+    assert unplaced.does("create_ledger", relation("cdc_notes"), "create table x")[1:] == ["create table x"]
+    assert nothing.added == known.added == unplaced.added == []
+
+
+def test_ledgers_that_nothing_would_miss_are_looked_for_with_the_ledger_of_files() -> None:
+    macros = lost(commits=1, name="cdc_file_ledger")
+    macros.absent = ["cdc_file_ledger", "cdc_purge_ledger", "cdc_released_lines"]
+    macros.does("create_file_ledger")
+    assert macros.added == ["silver.cdc_file_ledger", "silver.cdc_purge_ledger", "silver.cdc_released_lines"]
+    macros.absent = ["cdc_purge_ledger", "cdc_released_lines"]
+    macros.added.clear()
+    macros.does("create_file_ledger")
+    assert macros.added == []
 
 
 def test_create_ledger_sql(macros: Renderer) -> None:
@@ -378,7 +448,7 @@ def test_refuse_shared_relations() -> None:
     assert "shop__orders__files" in staged(identifier="shop__orders__files").refusal("refuse_shared_relations")
 
 
-NOTHING_MISSING = [{"file_count": 0, "first_path": None}]
+NOTHING_MISSING: list[dict[str, Any]] = [{"file_count": 0, "first_path": None, "rewritten_count": 0}]
 
 
 def test_forget_files() -> None:
@@ -386,7 +456,7 @@ def test_forget_files() -> None:
     macros.answers = {
         "select max(batch)": [{"batch": 5}],
         "refresh table": [],
-        "select count(*) as file_count": NOTHING_MISSING,
+        "as rewritten_count": NOTHING_MISSING,
         "delete from": [],
     }
     assert macros.render("forget_files", feed(), LOG) == 5
@@ -403,9 +473,9 @@ def test_file_listing(macros: Renderer) -> None:
 
 
 def test_refuse_missing_files(macros: Renderer) -> None:
-    macros.answers = {"refresh table": [], "select count(*) as file_count": NOTHING_MISSING}
+    macros.answers = {"refresh table": [], "as rewritten_count": NOTHING_MISSING}
     assert macros.does("refuse_missing_files", feed(), LOG)[0] == "refresh table bronze.shop__orders__files"
-    macros.answers["select count(*) as file_count"] = [{"file_count": 3, "first_path": "file:/a"}]
+    macros.answers["as rewritten_count"] = [{"file_count": 3, "first_path": "file:/a"}]
     expected = 'decode_debezium: source shop.orders: full refresh without 3 of the files .*"file:/a"; allowed: '
     with pytest.raises(CompilationError, match=expected):
         macros.render("refuse_missing_files", feed(), LOG)
@@ -413,10 +483,44 @@ def test_refuse_missing_files(macros: Renderer) -> None:
     assert accepted.does("refuse_missing_files", feed(), LOG) == []
 
 
+def test_refuse_files_that_have_lost_changes(macros: Renderer) -> None:
+    rewritten = {"file_count": 0, "first_path": None, "rewritten_count": 2}
+    macros.answers = {
+        "refresh table": [],
+        "as rewritten_count": [rewritten],
+        "as change_count": [{"change_count": 0, "first_path": None}],
+    }
+    assert macros.does("refuse_missing_files", feed(), LOG)[-1].startswith("with logged as (")
+    macros.answers["as change_count"] = [{"change_count": 3, "first_path": "file:/a"}]
+    with pytest.raises(
+        CompilationError, match=r"without 3 changes of silver.stg_shop__orders that files .*\"file:/a\""
+    ):
+        macros.render("refuse_missing_files", feed(), LOG)
+    with pytest.raises(
+        CompilationError, match=r"full refresh without x, the first of them is \"file:/a\"; allowed: br"
+    ):
+        macros.render("raise_lost", feed(), "without x", "file:/a")
+
+
 def test_missing_files_sql(macros: Renderer) -> None:
     sql = macros.render("missing_files_sql", relation("shop__orders__files", "bronze"), LOG)
-    assert f"from {LEDGER} as applied where change_log = 'silver.stg_shop__orders' and file_path is" in fold(sql)
+    assert f"from {LEDGER} as applied left join" in fold(sql)
+    assert "where change_log = 'silver.stg_shop__orders' and applied.file_path is not null" in fold(sql)
     assert_parses(sql)
+
+
+def test_lost_changes_sql(macros: Renderer) -> None:
+    macros.columns = ["id", "name", "_cdc_kind"]
+    columns = [column("id", "int"), column("name", "string"), column("added", "int")]
+    made = feed(columns=columns, key=["id"])
+    listing = relation("shop__orders__files", "bronze")
+    sql = macros.render("lost_changes_sql", made, listing, LOG)
+    assert_parses(sql)
+    place = macros.render("position_before_delivery")
+    assert f"struct(_cdc_kind, _cdc_op, {place}, `id`) as identity" in fold(sql)
+    assert macros.render("position_before_delivery", "target.").startswith("left(target._cdc_position, ")
+    whole = macros.sql("lost_changes_sql", feed(columns=columns, key=[]), listing, LOG)
+    assert f"struct(_cdc_kind, _cdc_op, {place}, `id`, `name`) as identity" in whole
 
 
 def test_record_applied_files() -> None:

@@ -144,7 +144,7 @@ def test_next_batch_of_a_log_that_is_built_anew(macros: Renderer) -> None:
     macros.incremental = False
     macros.answers = {
         "select max(batch)": [{"batch": 4}],
-        "select count(*) as file_count": [{"file_count": 0, "first_path": None}],
+        "as rewritten_count": [{"file_count": 0, "first_path": None, "rewritten_count": 0}],
         "delete from": [],
         "refresh table": [],
         "with listed as": RUNS,
@@ -642,7 +642,14 @@ def test_cdc_position(macros: Renderer, connector: str) -> None:
     assert sql.startswith(
         f"if({macros.sql('has_source_position', made)}, concat_ws('.', {macros.sql('source_position', made)}, "
     )
-    assert sql.endswith("lpad(line, 12, '0'), lpad(hex(xxhash64(file_path, file_length)), 16, '0')), null)")
+    assert sql.endswith(f"{macros.sql('version_of_file')}, lpad(line, 12, '0')), null)")
+    assert_expression_parses(sql)
+
+
+def test_version_of_file(macros: Renderer) -> None:
+    sql = macros.sql("version_of_file")
+    assert "conv(unix_millis(file_modified_at) div 10, 10, 36)" in sql
+    assert "xxhash64(file_path, file_length)" in sql
     assert_expression_parses(sql)
 
 

@@ -358,7 +358,7 @@ def test_columns_that_make_versions_are_recorded_without_a_batch() -> None:
     renderer = level("6", "6")
     renderer.answers = {"set alluvium.tracked_columns": [{"value": "f1"}], **renderer.answers}
     assert renderer.render("is_level_with_upstreams") is False
-    assert "('alluvium.tracked_columns' = 'f1')" in renderer.does("record_applied_batches")[-1]
+    assert "('alluvium.tracked_columns' = 'f1', 'alluvium.decl" in renderer.does("record_applied_batches")[-1]
     # Others than before: versions have changed, and no batch tells a mart.
     before = {"key": "alluvium.tracked_columns", "value": "f0"}
     renderer.answers = renderer.answers | {"show tblproperties": [*renderer.answers["show tblproperties"], before]}

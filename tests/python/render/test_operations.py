@@ -10,7 +10,7 @@ from .harness import Renderer, assert_expression_parses, assert_parses, fold, re
 
 LOG, STATE, LISTING = relation("stg_shop__orders"), relation("slv_shop__orders_state"), relation("listing", "bronze")
 CHOICE = {"files": ["a_b*.json"], "reasons": ["malformed_json"], "lines": [2, 3]}
-NOTHING_MISSING = [{"file_count": 0, "first_path": None}]
+NOTHING_MISSING = [{"file_count": 0, "first_path": None, "rewritten_count": 0}]
 HISTORY = [{"key": "delta.minReaderVersion", "value": "1"}]
 
 
@@ -37,7 +37,7 @@ def operated(**answers: Any) -> Renderer:
     renderer.which = "run-operation"
     renderer.answers = {
         "refresh table": [],
-        "select count(*) as file_count": NOTHING_MISSING,
+        "as rewritten_count": NOTHING_MISSING,
         "alter table": [],
         "create ": [],
         "merge into": [],
@@ -93,7 +93,7 @@ def test_reset_entity() -> None:
     )
     renderer.execute = False
     assert renderer.does("reset_entity", "no source", "orders") == []
-    renderer = operated(**{"select count(*) as file_count": [{"file_count": 1, "first_path": "file:/a"}]})
+    renderer = operated(**{"as rewritten_count": [{"file_count": 1, "first_path": "file:/a"}]})
     logs = renderer.render("change_logs_of_entity", "reset_entity", "shop", "orders")
     with pytest.raises(CompilationError, match="file:/a"):
         renderer.render("default__reset_entity", logs, False)
@@ -372,6 +372,8 @@ APPLIED = "applied_generation.stg_shop__orders"
         # A run was killed between the table and its properties.
         ({}, "b", True),
         ({"rebuild_requested": "x", APPLIED: "a"}, "a", True),
+        ({APPLIED: "a", "declaration": "delete_policy=00000000"}, "a", True),
+        ({APPLIED: "a", "declaration": "an_option_of_before=00000000"}, "a", False),
     ],
 )
 def test_should_full_refresh(properties: dict[str, str], generation: str | None, expected: bool) -> None:

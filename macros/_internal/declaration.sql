@@ -1,0 +1,84 @@
+{#
+    What rows mean beyond their types: the options of a feed, and of a model, that make other rows of the same events. Written down option by option, as hashes,
+    with each file that a change log has read and with each state and history. A log does not decode again what it has, so a run warns of files that were decoded
+    otherwise. A state or a history is computed from its log, and is built anew by itself (reason_to_rebuild).
+#}
+{% macro meaning_of_log(feed) %}
+    {%- set options = {} -%}
+    {%- for name in [
+        "apply_as_deletes", "apply_as_truncates", "full_dumps", "ignored_null_columns", "time_precision_mode", "decimal_handling_mode", "decimal_format",
+        "binary_handling_mode", "bigint_unsigned_handling_mode", "unavailable_value_placeholder",
+    ] -%}
+        {%- do options.update({name: feed.get(name)}) -%}
+    {%- endfor -%}
+    {%- for option in ["default", "semantic_type", "nullable", "unsigned"] -%}
+        {%- set columns = {} -%}
+        {%- for column in feed.columns if column.cdc[option] is defined -%}
+            {%- do columns.update({column.name: column.cdc[option]}) -%}
+        {%- endfor -%}
+        {%- do options.update({option: columns}) -%}
+    {%- endfor -%}
+    {{ return(options) }}
+{% endmacro %}
+
+
+{# The key and the order of states are compared elsewhere (require_key_of_table), and so are the columns of histories. #}
+{% macro meaning_of_state(feed) %}
+    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {{ return({
+        "delete_policy": cdc.get("delete_policy", "soft"),
+        "snapshots": feed.snapshots,
+        "replica_identity": feed.replica_identity,
+    }) }}
+{% endmacro %}
+
+
+{# Of the table of a model. #}
+{% macro meaning_of_model() %}
+    {{ return(alluvium.meaning_of_state(alluvium.feed_of_node("model " ~ model.name, model))) }}
+{% endmacro %}
+
+
+{% macro declared(options) %}
+    {%- set hashes = [] -%}
+    {%- for name, value in options.items() -%}
+        {%- do hashes.append(name ~ "=" ~ local_md5(tojson(value, sort_keys=true))[:8]) -%}
+    {%- endfor -%}
+    {{ return(hashes | join(" ")) }}
+{% endmacro %}
+
+
+{# The options that had other values in one of the declarations that were written down. #}
+{% macro changed_options(options, declarations) %}
+    {%- set changed = [] -%}
+    {%- for entry in alluvium.declared(options).split() -%}
+        {%- set name = entry.split("=")[0] -%}
+        {%- for declaration in declarations if name not in changed -%}
+            {%- do changed.append(name) if (name ~ "=") in declaration and entry not in declaration.split() -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(changed) }}
+{% endmacro %}
+
+
+{# As a part of a sentence; none without one. #}
+{% macro said_of_changed_options(options, declarations) %}
+    {%- set changed = alluvium.changed_options(options, declarations) -%}
+    {{ return(changed | join(", ") ~ (" is" if changed | length == 1 else " are") ~ " declared otherwise" if changed else none) }}
+{% endmacro %}
+
+
+{# In every run, as long as there are such files. #}
+{% macro warn_of_other_declaration(feed, change_log, runs) %}
+    {%- set declarations = [] -%}
+    {%- for run in runs -%}
+        {%- do declarations.extend((run.declarations or "").split("|")) -%}
+    {%- endfor -%}
+    {%- set said = alluvium.said_of_changed_options(alluvium.meaning_of_log(feed), declarations | unique | list) -%}
+    {%- if said -%}
+        {%- do exceptions.warn(
+            feed.name ~ ": " ~ said ~ " than when files were read that the log has. Their lines stay as they were decoded; "
+            ~ alluvium.rebuild_command(change_log) ~ " decodes all of them as they are declared now"
+        ) -%}
+    {%- endif -%}
+{% endmacro %}
