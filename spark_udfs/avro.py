@@ -69,8 +69,12 @@ def _records(content: bytes, header: _Header, schema: _Schema) -> Values:
     source = io.BytesIO(_write_header(_without_logical_types(header.schema), header) + content[header.end : end])
     fix = schema.float_converter()
     try:
-        for record in fastavro.reader(source, handle_unicode_errors="surrogateescape"):
-            yield to_json(fix(record) if fix else record)
+        for block in fastavro.block_reader(source, handle_unicode_errors="surrogateescape"):
+            records = list(block)
+            if block.bytes_.read(1):  # type: ignore[attr-defined] # not in the stubs of fastavro 1.13
+                raise FileError("corrupt", f"an Avro block has more than the {len(records)} records that it counts")
+            for record in records:
+                yield to_json(fix(record) if fix else record)
     except ValueError as error:
         if "codec" in str(error):
             raise FileError("unsupported_codec", f"Avro codec {header.codec!r}") from error

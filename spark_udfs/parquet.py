@@ -57,7 +57,12 @@ def open_parquet(content: bytes) -> Opened:
 
 
 def _records(file: pq.ParquetFile) -> Values:
+    metadata = file.metadata
+    there = sum(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups))
+    if there != metadata.num_rows:
+        raise FileError("corrupt", f"the Parquet footer counts {metadata.num_rows} rows, its row groups {there}")
     for row_group in range(file.num_row_groups):
+        given = 0
         # One row group at a time: a batch across two would lose the rows of the first when the second is damaged.
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=[row_group]):
             columns = [_python_values(column) for column in batch.columns]
@@ -65,6 +70,10 @@ def _records(file: pq.ParquetFile) -> Values:
             rows = zip(*columns, strict=True) if columns else iter([()] * batch.num_rows)
             for row in rows:
                 yield to_json(dict(zip(fields, row, strict=True)))
+            given += batch.num_rows
+        counted = metadata.row_group(row_group).num_rows
+        if given != counted:
+            raise FileError("corrupt", f"a Parquet row group counts {counted} rows and gives {given}")
 
 
 def _semantic_types(file: pq.ParquetFile) -> SemanticTypes:

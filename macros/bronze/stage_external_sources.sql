@@ -12,6 +12,15 @@
 
 {% macro default__stage_external_sources(select) %}
     {%- set sources = alluvium.external_sources(select) -%}
+    {%- set changed = alluvium.stage_changed_sources(sources) -%}
+    {%- if flags.WHICH == "run-operation" and not changed -%}
+        {%- do log(sources | length ~ " external sources, all of them staged as they are declared", info=true) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Those that are not staged as they are declared now, which it returns. #}
+{% macro stage_changed_sources(sources) %}
     {%- set staged = alluvium.staged_declarations(sources | map(attribute="schema") | unique | list) -%}
     {%- set changed = [] -%}
     {%- for node in sources -%}
@@ -22,9 +31,15 @@
             {%- do changed.append(node) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if flags.WHICH == "run-operation" and not changed -%}
-        {%- do log(sources | length ~ " external sources, all of them staged as they are declared", info=true) -%}
-    {%- endif -%}
+    {{ return(changed) }}
+{% endmacro %}
+
+
+{# Before an operation asks which files there are: the last build may have had another location. #}
+{% macro stage_feed(feed) %}
+    {%- for node in graph.sources.values() if node.source_name == feed.source_name and node.name == feed.entity -%}
+        {%- do alluvium.stage_changed_sources([node]) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

@@ -97,14 +97,14 @@ parsed as (
         from_json(
             concat('[', value, ',{"line_length":', length(value), '}]'),
             'array<{{ alluvium.record_type(feed) }}>',
-            map('allowSingleQuotes', 'false')
+            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
         ) as lines
         {%- if alluvium.reads_json_numbers(feed) %},
         -- Numbers as texts, digit by digit.
         from_json(
             concat('[', {{ alluvium.numbers_as_texts("value") }}, ']'),
             'array<{{ alluvium.record_type(feed) }}>',
-            map('allowSingleQuotes', 'false')
+            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
         ) as number_lines
         {%- endif %}
     from records

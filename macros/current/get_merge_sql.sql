@@ -1,7 +1,8 @@
 {#
     dbt's incremental materialization with the merge strategy asks for this SQL. For a model with `meta.cdc.merge_guard` (the
     states of this project) it is a merge under the position guard, for one with `stored_as_scd_type` (the histories) a merge of
-    versions; for any other model dbt-spark's own, but for a mart in Hudi with record_applied_batches, which is computed whole (changed_keys).
+    versions; for any other model dbt-spark's own, but for a mart with record_applied_batches: in Hudi it is computed whole (changed_keys), in Delta its keys
+    are compared with `<=>`.
 #}
 {% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
     {%- if alluvium.is_level_with_upstreams() -%}
@@ -10,7 +11,8 @@
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- set is_hudi_mart = alluvium.is_hudi_mart() -%}
     {%- if not cdc.merge_guard and not cdc.stored_as_scd_type and not is_hudi_mart -%}
-        {{ return(dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
+        {%- set sql = dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
+        {{ return(alluvium.with_null_safe_keys(sql, unique_key) if "record_applied_batches" in alluvium.post_hooks_of(model) else sql) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_merge_sql") -%}
     {%- do alluvium.require_format_of_table("get_merge_sql") -%}
@@ -27,6 +29,21 @@
     {{ return(alluvium.guarded_merge_sql(
         target, source, feed, columns, cdc.merge_guard, cdc.delete_policy or "soft", alluvium.remembered_resets()
     )) }}
+{% endmacro %}
+
+
+{#
+    dbt-spark (1.11.0) compares the keys with `=`, for which a NULL is none: each change of a row whose key has one would add another. What deletes rows of the mart
+    (delete_vanished_keys) takes two NULLs for one key, and so do the states.
+#}
+{% macro with_null_safe_keys(sql, unique_key) %}
+    {%- set merged = [sql] -%}
+    {%- for name in ([unique_key] if unique_key is string else unique_key or []) -%}
+        {%- set equal = "DBT_INTERNAL_SOURCE." ~ name ~ " = DBT_INTERNAL_DEST." ~ name -%}
+        {%- do alluvium.require_one_of("get_merge_sql: model " ~ model.name, "dbt-spark's condition on " ~ name, equal if equal in sql else none, [equal]) -%}
+        {%- do merged.append((merged | last).replace(equal, equal.replace(" = ", " <=> "))) -%}
+    {%- endfor -%}
+    {{ return(merged | last) }}
 {% endmacro %}
 
 

@@ -32,6 +32,7 @@
     {%- endfor -%}
     {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
     {%- if hashes -%}
+        {%- do alluvium.stage_feed(feed) if load_relation(feed.relation) is not none -%}
         {%- if load_relation(feed.relation) is none -%}
             {% do alluvium.raise_invalid("purge_rows: source " ~ feed.name, "external table", none, "one, as `dbt run-operation stage_external_sources` makes it: the files are searched, too") %}
         {%- endif -%}
@@ -589,7 +590,8 @@ where
 {# What purge_rows does not do: the tables behind, the old versions, the lines that nobody can read. #}
 {% macro show_what_is_left(feed, tables, request) %}
     {%- set logs = tables.logs | map(attribute="relation.identifier") | list -%}
-    {%- do log("next: dbt build --select " ~ logs | join("+ ") ~ "+", info=true) if logs -%}
+    {%- do alluvium.announce_dry_run("purge_rows") if request.dry_run -%}
+    {%- do log(("after that" if request.dry_run else "next") ~ ": dbt build --select " ~ logs | join("+ ") ~ "+", info=true) if logs -%}
     {%- set merged = tables.others | selectattr("config.materialized", "equalto", "incremental") | rejectattr("config.incremental_strategy", "equalto", "insert_overwrite") | list -%}
     {%- if merged -%}
         {%- do log("then, since a merge keeps what it once had: dbt build --full-refresh --select " ~ merged | map(attribute="name") | join(" "), info=true) -%}

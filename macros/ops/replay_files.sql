@@ -17,6 +17,7 @@
 
 {% macro default__replay_files(logs, files, dry_run) %}
     {%- for change_log in logs -%}
+        {%- do alluvium.stage_feed(change_log.feed) -%}
         {%- set listing = alluvium.file_listing(change_log.feed) -%}
         {%- do run_query("refresh table " ~ listing) -%}
         {%- set matches = alluvium.query_rows(alluvium.files_to_replay_sql(listing, change_log.relation, files)) -%}

@@ -15,6 +15,7 @@
 
 {% macro default__reset_entity(logs, dry_run) %}
     {%- for change_log in logs -%}
+        {%- do alluvium.stage_feed(change_log.feed) -%}
         {#- The build would refuse it; said where it is asked for. -#}
         {%- do alluvium.refuse_missing_files(change_log.feed, change_log.relation) if load_relation(alluvium.file_ledger()) is not none -%}
         {%- do alluvium.announce_rebuild("reset_entity", change_log.node) -%}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from .events import Event, avro, lines, postgresql, stored
-from .project import BRONZE, GOLD, REPOSITORY, SILVER, Project, Row
+from .project import BRONZE, GOLD, REPOSITORY, SILVER, Feed, Project, Row
 
 ENTITIES = ("order_items", "orders", "products")
 LANDING = "{{ env_var('ALLUVIUM_LANDING', 'landing') }}"
@@ -125,6 +125,49 @@ EXPECTED: list[dict[tuple[int, int], tuple[Any, ...]]] = [
 ]
 
 
+NULL_KEYS = "agg_null_keys"
+NULL_KEYS_SQL = """
+{{ config(
+    materialized="incremental",
+    incremental_strategy="merge",
+    unique_key=["id", "part"],
+    contract={"enforced": false},
+    pre_hook="{{ alluvium.delete_vanished_keys(ref('slv_pipe__null_keys_state'), ['id', 'part']) }}",
+    post_hook="{{ alluvium.record_applied_batches() }}",
+) }}
+select living.id, living.part, living.name
+from {{ ref("slv_pipe__null_keys") }} as living
+inner join ({{ changed_keys(ref("slv_pipe__null_keys_state"), ["id", "part"]) }}) as changed
+    on living.id <=> changed.id and living.part <=> changed.part
+"""
+
+
+def named(op: str, lsn: int, number: int | None, name: str) -> Event:
+    return postgresql(op, lsn, {"id": number, "part": 1, "name": name})
+
+
+FEEDS = [
+    Feed(
+        "null_keys",
+        {"id": ("int", {"nullable": True}), "part": "int", "name": "string"},
+        [
+            {"t+0+0.json": lines(named("c", 1, None, "a"), named("c", 2, 1, "a"), named("c", 3, 2, "a"))},
+            {"t+0+3.json": lines(named("u", 4, None, "b"), named("u", 5, 1, "b"), named("d", 6, 2, "a"))},
+            {"t+0+6.json": lines(named("u", 7, None, "c"))},
+        ],
+        key=("id", "part"),
+        models=("log", "state", "living"),
+        before={2: lambda project: run(project, "--select", NULL_KEYS)},
+    )
+]
+
+
+def test_mart_has_one_row_of_a_key_with_a_null(project: Project) -> None:
+    run(project, "--select", NULL_KEYS)
+    rows = [(row["id"], row["part"], row["name"]) for row in project.rows(f"{GOLD}.{NULL_KEYS}")]
+    assert sorted(rows, key=str) == [(1, 1, "b"), (None, 1, "c")]
+
+
 def prepare(project: Project, *, slow: bool) -> None:
     """Puts the repository's models of the shop into the project, over a landing zone of their own."""
     models, target = REPOSITORY / "models", project.folder / "models"
@@ -146,7 +189,8 @@ def prepare(project: Project, *, slow: bool) -> None:
     shutil.copy(models / "silver" / "shop" / f"{living}.sql", target / "silver")
     sql = f'{{{{ config(contract={{"enforced": false}}) }}}}\nselect count(*) as items from {{{{ ref("{living}") }}}}'
     (target / "gold" / f"{COUNT}.sql").write_text(sql + "\n", encoding="utf-8")
-    project.more_models = [*MODELS, MART, AGGREGATE, living, COUNT]
+    (target / "gold" / f"{NULL_KEYS}.sql").write_text(NULL_KEYS_SQL.lstrip(), encoding="utf-8")
+    project.more_models = [*MODELS, MART, AGGREGATE, living, COUNT, NULL_KEYS]
     for number, (items, orders, products) in enumerate(ROUNDS if slow else ROUNDS[:1]):
         confluent = "samples of the shop/shop/confluent-{}/topics/shop.public.{}/partition=0/shop.public.{}+0+{}.{}"
         entities = {

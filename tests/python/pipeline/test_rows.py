@@ -103,7 +103,7 @@ NUMBERS: dict[int, tuple[Event, tuple[str | None, str | None, str | None]]] = {
     ),
     51: ({"amount": Number('1.5,"amount":2.5')}, ("1.50", None, None)),
     52: (
-        {"amount": Number('1.10,"status":NaN'), "whole": Number("9007199254740993.0")},
+        {"amount": Number('1.10,"status":"NaN"'), "whole": Number("9007199254740993.0")},
         ("1.10", "9007199254740993", None),
     ),
 }
@@ -117,7 +117,6 @@ ROUNDED: dict[str, tuple[str, Any]] = {
     "fraction of 11 digits": ("fine", Number("1.23456789012")),
     "digits that no double has": ("fine", Number("1234567890123456789012345678.12345678901")),
     "next to nothing": ("amount", Number("1e-31")),
-    "nothing that is no number": ("amount", Number("NaN")),
 }
 
 

@@ -88,3 +88,11 @@ def shop(**changes: Any) -> Renderer:
             "model.slv": model("slv_shop__orders", "model.state"),
         },
     )
+
+
+def staged(renderer: Renderer, source_id: str = "source.alluvium.shop.orders") -> dict[str, Any]:
+    """The answer that says that a source is staged as it is declared."""
+    node = renderer.sources[source_id]
+    declaration = renderer.render("external_declaration", node)
+    row = {"tableName": node["identifier"], "information": f"Table Properties: [alluvium.declaration={declaration}]"}
+    return {"show table extended in bronze like '*'": [row]}

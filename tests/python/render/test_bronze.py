@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .feeds import column, feed, shop, source
+from .feeds import column, feed, shop, source, staged
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
 
 ODD_PATH = r"/landing/country=Côte d'Ivoire/a\b.json"
@@ -105,11 +105,23 @@ def test_refuse_hidden_names(macros: Renderer) -> None:
 def test_default_stage_external_sources_leaves_an_equal_declaration() -> None:
     renderer = shop()
     renderer.which = "run-operation"
-    declaration = renderer.render("external_declaration", renderer.sources["source.alluvium.shop.orders"])
-    information = f"Table Properties: [alluvium.declaration={declaration}]"
-    renderer.answers = {STAGED: [{"tableName": "shop__orders", "information": information}], "create schema": []}
+    renderer.answers = {**staged(renderer), "create schema": []}
     assert renderer.does("default__stage_external_sources", None) == ["create schema if not exists bronze", STAGED]
     assert renderer.messages == ["1 external sources, all of them staged as they are declared"]
+
+
+def test_operation_stages_a_source_that_is_declared_otherwise() -> None:
+    renderer = shop()
+    renderer.answers = {**staged(renderer), "create": [], "drop table": []}
+    assert renderer.does("stage_feed", feed()) == ["create schema if not exists bronze", STAGED]
+    assert renderer.render("stage_changed_sources", list(renderer.sources.values())) == []
+    renderer.answers[STAGED] = []
+    assert [query.split(" (")[0].split(" using")[0] for query in renderer.does("stage_feed", feed())[2:]] == [
+        "drop table if exists bronze.shop__orders",
+        "drop table if exists bronze.shop__orders__files",
+        "create table bronze.shop__orders__files",
+        "create table bronze.shop__orders",
+    ]
 
 
 def test_external_sources() -> None:

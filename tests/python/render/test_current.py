@@ -430,7 +430,25 @@ def test_get_merge_sql_of_a_state_is_guarded() -> None:
 def test_get_merge_sql_of_another_model_is_dbts_own() -> None:
     renderer = level("6", "4")
     renderer.meta = {}
+    renderer.post_hooks = []
     assert renderer.render("spark__get_merge_sql", MART, relation("tmp"), "id", [], None) == "dbt-spark's own merge"
+
+
+def test_get_merge_sql_of_a_mart_takes_two_nulls_for_one_key(macros: Renderer) -> None:
+    theirs = (
+        "on DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id and DBT_INTERNAL_SOURCE.id_2 = DBT_INTERNAL_DEST.id_2 when"
+    )
+    ours = theirs.replace(" = ", " <=> ")
+    assert macros.render("with_null_safe_keys", theirs, ["id", "id_2"]) == ours
+    assert macros.render("with_null_safe_keys", theirs, "id_2") == ours.replace("<=>", "=", 1)
+    assert macros.render("with_null_safe_keys", theirs, None) == theirs
+    said = macros.refusal("with_null_safe_keys", theirs, "other")
+    assert "dbt-spark's condition on other is not given; allowed: DBT_INTERNAL_SOURCE.other = DBT" in said
+    # As a merge of dbt-spark's is rendered, which has no such condition here.
+    renderer = level("6", "4")
+    renderer.meta = {}
+    with pytest.raises(CompilationError, match="dbt-spark's condition on id is not given"):
+        renderer.render("spark__get_merge_sql", MART, relation("tmp"), "id", [], None)
 
 
 def test_get_merge_sql_without_news_merges_nothing() -> None:

@@ -55,8 +55,8 @@ def test_files_that_were_decoded_otherwise_are_warned_of(macros: Renderer) -> No
     macros.render("warn_of_other_declaration", feed(), LOG, [of_before])
     assert macros.warnings == [
         "shop.orders: decimal_format is declared otherwise than when files were read that the log has. Their lines "
-        "stay as they were decoded; `dbt build --full-refresh --select stg_shop__orders+` decodes all of them as they are "
-        "declared now"
+        "stay as they were decoded; `dbt build --full-refresh --select stg_shop__orders+` decodes all of them as they "
+        "are declared now"
     ]
 
 

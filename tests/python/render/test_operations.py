@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .feeds import model, shop
+from .feeds import model, shop, staged
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
 
 LOG, STATE, LISTING = relation("stg_shop__orders"), relation("slv_shop__orders_state"), relation("listing", "bronze")
@@ -41,6 +41,7 @@ def operated(**answers: Any) -> Renderer:
         "alter table": [],
         "create ": [],
         "merge into": [],
+        **staged(renderer),
         **answers,
     }
     return renderer
@@ -131,7 +132,7 @@ def test_replay_of_unknown_or_missing_files_is_refused() -> None:
     renderer.does("announce_replay", log, [MATCH])
     assert len(renderer.messages) == 2
     renderer.answers["select pattern"] = [MATCH]
-    assert len(renderer.does("default__replay_files", [log], ["a*"], True)) == 2
+    assert len(renderer.does("default__replay_files", [log], ["a*"], True)) == 4
 
 
 def test_replay_sql(macros: Renderer) -> None:

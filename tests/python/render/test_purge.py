@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .feeds import ODD_NAMES, column, feed, model, shop
+from .feeds import ODD_NAMES, column, feed, model, shop, staged
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
 
 HASH = "ab" * 32
@@ -69,6 +69,7 @@ def purging(**answers: Any) -> Renderer:
         "select count(*) as key_count": [{"key_count": 0}],
         "where is_listed": [{"file_path": "file:/a.json", "line_count": 3}],
         "select 1 as moved": [],
+        **staged(renderer),
         "show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": "7"}],
         **answers,
         "": [],
@@ -131,6 +132,8 @@ def test_dry_run_changes_nothing() -> None:
     created = [query for query in queries if query.startswith(("create", "insert", "drop"))]
     assert all("purged_lines" in query or "alluvium_purged_keys" in query or "schema" in query for query in created)
     assert renderer.messages[0].endswith("(dry run: nothing is changed)")
+    assert "purge_rows: nothing is changed; `dry_run: false` does it" in renderer.messages
+    assert "after that: dbt build --select stg_shop__orders+" in renderer.messages
     renderer.execute = False
     assert purge(renderer, {"id": 1001}) == []
 

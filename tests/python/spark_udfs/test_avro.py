@@ -254,13 +254,25 @@ def test_a_codec_that_is_not_known_is_named() -> None:
     assert record == Record(1, None, None, "unsupported_codec: Avro codec 'nope'")
 
 
-def test_a_block_that_does_not_decode_ends_the_file_with_its_records_before_it() -> None:
+def test_a_block_that_does_not_decode_ends_the_file_with_the_blocks_before_it() -> None:
     schema = record_of(named("a", type="string"))
-    content = bytearray(avro(schema, [{"a": "x"}, {"a": "y"}, {"a": "z"}]))
+    content = bytearray(avro(schema, [{"a": "x"}, {"a": "y"}, {"a": "w"}, {"a": "z"}], per_block=2))
     content[content.rindex(b"\x02z")] = 0x7E
     records = list(read_records(content, "x.avro"))
     assert [record.value for record in records] == ['{"a":"x"}', '{"a":"y"}', None]
     assert (records[-1].error or "").startswith("corrupt: ")
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate"])
+def test_a_block_with_more_records_than_it_counts_is_damaged(codec: str) -> None:
+    """fastavro 1.13 leaves the rest of them out."""
+    schema = record_of(named("a", type="string"))
+    content = bytearray(avro(schema, [{"a": "x"}, {"a": "y"}, {"a": "z"}], codec))
+    count = len(avro_header(schema, codec))
+    assert content[count] == 6, "three records, in zigzag"
+    content[count] = 2
+    (record,) = read_records(content, "x.avro")
+    assert record == Record(1, None, None, "corrupt: an Avro block has more than the 1 records that it counts")
 
 
 def test_text_is_what_the_json_lines_of_the_same_record_hold() -> None:

@@ -99,6 +99,21 @@ def test_lines_of_a_gzip_member_that_its_checksum_refutes_are_not_given(level: i
     assert error.error.startswith("corrupt: gzip, ")
 
 
+def test_no_row_is_left_out_where_a_parquet_footer_is_damaged() -> None:
+    """It has no checksum. Whatever else it says, the rows that it counts are there, or it is not read to its end."""
+    content = parquet(pa.table({"id": list(range(6))}), row_group_size=2, write_page_checksum=True)
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    errors = set()
+    for position in range(footer, len(content) - 8):
+        for bit in range(8):
+            damaged = bytearray(content)
+            damaged[position] ^= 1 << bit
+            records = list(read_records(damaged, "x.parquet"))
+            errors |= {(record.error or "")[:35] for record in records}
+            assert any(record.error for record in records) or len(records) == 6, (position, bit)
+    assert {"corrupt: the Parquet footer counts ", "corrupt: a Parquet row group counts"} <= errors
+
+
 def test_a_row_group_that_breaks_leaves_the_row_groups_before_it() -> None:
     table = pa.table({"a": pa.array([f"text {number}" for number in range(10_000)])})
     content = bytearray(
