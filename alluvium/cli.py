@@ -15,10 +15,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from alluvium import AlluviumError
 from alluvium.diagnosis import diagnose
+from alluvium.diagnosis.findings import page
 from alluvium.diagnosis.report import print_findings
 from alluvium.emr import command as emr
 from alluvium.inspection import Inspection, Sampling
@@ -151,6 +153,17 @@ def doctor(
         print_findings(_console(), found)
     if any(finding.is_loss for finding in found):
         raise typer.Exit(LOSS_FOUND)
+
+
+@app.command(epilog=examples("alluvium explain truncates-not-sent"))
+def explain(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="One that the doctor has found.")],
+    debug: Debug = False,
+) -> None:
+    """Print the page of one of the doctor's codes: what shows it, the remedy, and what happens here."""
+    text = page(code)
+    console = _console()
+    console.print(Markdown(text)) if console.is_terminal else typer.echo(text)
 
 
 @app.command(

@@ -435,6 +435,18 @@ def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert code == 3
     assert "loss  Truncates are not in the files [truncates-not-sent]" in output
     assert "1 finding, 1 loss." in output
-    assert "      docs/doctor/truncates-not-sent.md\n" in output, "no line is filled with blanks"
+    assert "      alluvium explain truncates-not-sent\n" in output, "no line is filled with blanks"
     code, output = run(capsys, monkeypatch, str(root), "--json")
     assert (code, json.loads(output)[0]["code"]) == (3, "truncates-not-sent")
+
+
+def test_page_of_a_code(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for code in CODES:
+        monkeypatch.setattr("sys.argv", ["alluvium", "explain", code])
+        with pytest.raises(SystemExit):
+            cli.main()
+        assert capsys.readouterr().out.rstrip() == (PAGES / f"{code}.md").read_text(encoding="utf-8").rstrip()
+    monkeypatch.setattr("sys.argv", ["alluvium", "explain", "rows-lost"])
+    with pytest.raises(SystemExit, match="1"):
+        cli.main()
+    assert "rows-lost is none of the doctor's codes: deletes-not-sent, " in capsys.readouterr().err
