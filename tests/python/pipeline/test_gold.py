@@ -181,7 +181,7 @@ def prepare(project: Project, *, slow: bool) -> None:
     (target / "silver").mkdir(exist_ok=True)
     for name in MODELS:
         shutil.copy(models / "silver" / "shop" / f"{name}.sql", target / "silver")
-    (target / "gold").mkdir()
+    (target / "gold").mkdir(exist_ok=True)
     for name in (MART, AGGREGATE):
         for suffix in ("sql", "yml"):
             shutil.copy(models / "gold" / "sales" / f"{name}.{suffix}", target / "gold")
