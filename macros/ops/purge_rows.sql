@@ -32,10 +32,10 @@
     {%- endfor -%}
     {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
     {%- if hashes -%}
-        {%- do alluvium.stage_feed(feed) if load_relation(feed.relation) is not none -%}
         {%- if load_relation(feed.relation) is none -%}
             {% do alluvium.raise_invalid("purge_rows: source " ~ feed.name, "external table", none, "one, as `dbt run-operation stage_external_sources` makes it: the files are searched, too") %}
         {%- endif -%}
+        {%- do alluvium.stage_feed(feed) -%}
         {%- set was_killed = alluvium.set_up_barrier(feed, tables, hashes, request) -%}
         {%- set lines = alluvium.collect_purged_lines(feed, tables) -%}
         {%- set found = alluvium.count_purged_rows(feed, tables, lines) -%}
