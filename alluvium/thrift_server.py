@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING
 from alluvium import AlluviumError, session, thrift_security
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from alluvium.profile import SessionTarget
 
 HOST = "127.0.0.1"
@@ -146,16 +148,10 @@ def run(target: SessionTarget, host: str = HOST, port: int = PORT) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     with place.hold():
-        if _listens(host, port):
+        if is_open(host, port):
             raise AlluviumError(f"serve: --port {port} is taken by another process; name a free one.")
-        spark = session.get_or_create(_settings(target, host, port), target.project_directory)
-        # A build takes the session, as long as it runs (macros/_internal/session.sql).
-        spark.conf.set("alluvium.is_shared", "true")
-        context = spark._jsparkSession.sqlContext()
-        server = spark._jvm.org.apache.spark.sql.hive.thriftserver  # type: ignore[union-attr]  # a live session has one
-        with thrift_security.prepared(spark, target.parameters):
-            server.HiveThriftServer2.startWithContext(context)
-        while not _listens(host, port) and not ended.wait(0.1):
+        spark = listen(target, host, port)
+        while not is_open(host, port) and not ended.wait(0.1):
             pass
         if not ended.is_set():
             place.publish(Address(host, port, os.getpid()))
@@ -170,6 +166,27 @@ def run(target: SessionTarget, host: str = HOST, port: int = PORT) -> None:
                 )
                 os._exit(1)
         session.stop(spark)
+
+
+def listen(target: SessionTarget, host: str = HOST, port: int = PORT) -> SparkSession:
+    """Make the session of this process a server's, which may not listen yet.
+
+    Args:
+        target: whose settings the session has.
+        host: to listen at.
+        port: of TCP.
+
+    Raises:
+        AlluviumError: Spark cannot start.
+    """
+    spark = session.get_or_create(_settings(target, host, port), target.project_directory)
+    # A build takes the session, as long as it runs (macros/_internal/session.sql).
+    spark.conf.set("alluvium.is_shared", "true")
+    context = spark._jsparkSession.sqlContext()
+    server = spark._jvm.org.apache.spark.sql.hive.thriftserver  # type: ignore[union-attr]  # a live session has one
+    with thrift_security.prepared(spark, target.parameters):
+        server.HiveThriftServer2.startWithContext(context)
+    return spark
 
 
 def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: tuple[str, ...] = ()) -> Address:
@@ -237,7 +254,13 @@ def _settings(target: SessionTarget, host: str, port: int) -> dict[str, str]:
     }
 
 
-def _listens(host: str, port: int) -> bool:
+def is_open(host: str, port: int) -> bool:
+    """Whether anything listens there.
+
+    Args:
+        host: name or address.
+        port: of TCP.
+    """
     try:
         with socket.create_connection((host, port), timeout=1):
             return True

@@ -4,11 +4,11 @@
         update_when, set                matched rows that change, all where no condition is given, and the new values by column
         insert                          the values by column of rows that the target does not have
         unmatched_when, set_unmatched   rows that the source does not have and that change
-    A clause that is not described is not there.
+    A clause that is not described is not there. The format is the model's; an operation, which is none, names it.
 #}
-{% macro merge_sql(target, source, merge) %}
+{% macro merge_sql(target, source, merge, file_format=none) %}
     {{ return(
-        alluvium.upsert_sql(target, source, merge) if alluvium.is_hudi()
+        alluvium.upsert_sql(target, source, merge) if (file_format or config.get("file_format")) == "hudi"
         else adapter.dispatch("merge_sql", "alluvium")(target, source, merge)
     ) }}
 {% endmacro %}
@@ -22,6 +22,7 @@
     when matched and {{ merge.delete_when }}
         then delete
     {%- endif %}
+    {%- if merge.set %}
     when matched
         {%- if merge.update_when %}
         and (
@@ -30,6 +31,7 @@
         {%- endif %}
         then update set
             {{ alluvium.assignments(merge.set) | indent(12) }}
+    {%- endif %}
     {%- if merge.insert %}
     when not matched
         then insert ({{ alluvium.column_list(merge.insert.keys()) | join(", ") }})

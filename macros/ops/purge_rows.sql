@@ -27,9 +27,6 @@
 #}
 {% macro default__purge_rows(feed, keys, request) %}
     {%- set tables = alluvium.tables_of_feed(feed) -%}
-    {%- for table in tables.states + tables.histories if table.node.config.file_format == "hudi" -%}
-        {% do alluvium.raise_invalid("purge_rows: " ~ table.relation, "file_format", "hudi", "delta: older files of Hudi's keep what is deleted, and nothing here says which") %}
-    {%- endfor -%}
     {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
     {%- if hashes -%}
         {%- if load_relation(feed.relation) is none -%}
@@ -398,19 +395,18 @@ where
 {% endmacro %}
 
 
-{# Each table that a merge has marked rows in is rewritten without them, since a marked row stays in its file (deletion vectors). #}
 {% macro purge_tables(feed, tables, lines, found, was_killed) %}
     {%- for table in tables.states + tables.histories -%}
         {%- for name in ["moves", "moved_values"] if table in tables.states -%}
             {%- do run_query("drop table if exists " ~ alluvium.beside_table(table.relation, name)) -%}
         {%- endfor -%}
-        {%- do alluvium.forget_moved_values(feed, table.relation, tables.logs, lines) -%}
+        {%- do alluvium.forget_moved_values(feed, table, tables.logs, lines) -%}
         {%- do run_query(alluvium.delete_purged_rows_sql(feed, table, lines)) if found[table.relation.render()].row_count -%}
-        {%- do run_query("reorg table " ~ table.relation ~ " apply (purge)") -%}
+        {%- do alluvium.rewrite_marked_files(table) -%}
     {%- endfor -%}
     {%- for log in tables.logs -%}
         {%- do run_query(alluvium.empty_purged_lines_sql(feed, log.relation, lines)) if found[log.relation.render()].row_count -%}
-        {%- do run_query("reorg table " ~ log.relation ~ " apply (purge)") -%}
+        {%- do alluvium.rewrite_marked_files(log) -%}
         {%- do run_query(alluvium.recount_files_sql(feed, log.relation, lines)) if "record_applied_files" in alluvium.post_hooks_of(log.node) -%}
     {%- endfor -%}
     {%- if was_killed or found.values() | sum(attribute="row_count") -%}
@@ -421,18 +417,36 @@ where
 {% endmacro %}
 
 
+{#
+    A row that a merge has only marked is still in its file: of Delta's in one with a deletion vector, of Hudi's Merge on Read in one that a log file comes after.
+    Hudi compacts what was scheduled.
+#}
+{% macro rewrite_marked_files(table) %}
+    {%- if table.node.config.file_format != "hudi" -%}
+        {%- do run_query("reorg table " ~ table.relation ~ " apply (purge)") -%}
+    {%- elif alluvium.query_rows("show tblproperties " ~ table.relation ~ " ('type')")[0].value == "mor" -%}
+        {%- do run_query("call run_compaction(op => 'schedule', table => '" ~ table.relation ~ "', options => 'hoodie.compact.inline.max.delta.commits=1')") -%}
+        {%- do run_query("call run_compaction(op => 'run', table => '" ~ table.relation ~ "')") -%}
+        {%- do run_query("refresh table " ~ table.relation) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# Deleted by the hash: Delta writes a condition with literals into the commit. #}
 {% macro delete_purged_rows_sql(feed, table, lines) -%}
-    merge into {{ table.relation }} as target
-    using (
+{%- set purged -%}
+(
         select distinct {{ alluvium.key_hash(feed, "held.") }} as key_hash
         from {{ table.relation }} as held
         where
             {{ alluvium.is_row_to_purge(feed, table, lines) | indent(12) }}
-    ) as purged
-    on {{ alluvium.key_hash(feed, "target.") }} = purged.key_hash
-    when matched
-        then delete
+    )
+{%- endset -%}
+{{ alluvium.merge_sql(table.relation, purged, {
+    "on": alluvium.key_hash(feed, "target.") ~ " = source.key_hash",
+    "delete_when": "source.key_hash is not null",
+    "set": {},
+}, table.node.config.file_format) }}
 {%- endmacro %}
 
 
@@ -443,7 +457,7 @@ where
 {% macro forget_moved_values(feed, state, logs, lines) %}
     {%- if alluvium.follows_moves(feed) -%}
         {%- for log in logs -%}
-            {%- if alluvium.query_rows(alluvium.rows_moved_from_purged_sql(feed, state, log.relation, lines)) -%}
+            {%- if alluvium.query_rows(alluvium.rows_moved_from_purged_sql(feed, state.relation, log.relation, lines)) -%}
                 {%- do run_query(alluvium.forget_moved_values_sql(feed, state)) -%}
             {%- endif -%}
         {%- endfor -%}
@@ -469,17 +483,23 @@ where
 
 {% macro forget_moved_values_sql(feed, state) -%}
 {%- set held = alluvium.columns_of_unavailable_values(feed) -%}
-    update {{ state }}
+{%- set values = {} -%}
+{%- for name in held -%}
+    {%- set column = "target." ~ alluvium.quoted_identifier(name) -%}
+    {%- do values.update({name: "if(array_contains(target._cdc_moved_columns, " ~ alluvium.string_literal(name) ~ "), null, " ~ column ~ ")"}) -%}
+{%- endfor -%}
+{%- do values.update({"_cdc_unresolved_columns": "filter(" ~ alluvium.literal_array(held)
+    ~ ", name -> array_contains(target._cdc_moved_columns, name) or coalesce(array_contains(target._cdc_unresolved_columns, name), false))"}) -%}
+{%- if state.node.config.file_format == "hudi" -%}
+    {{ return(alluvium.upsert_sql(state.relation, "(select _cdc_record_key from " ~ state.relation ~ " where _cdc_moved_columns is not null)", {
+        "on": "target._cdc_record_key = source._cdc_record_key",
+        "set": values,
+    })) }}
+{%- endif %}
+    update {{ state.relation }} as target
     set
-        {%- for name in held %}
-        {%- set column = alluvium.quoted_identifier(name) %}
-        {{ column }} = if(array_contains(_cdc_moved_columns, {{ alluvium.string_literal(name) }}), null, {{ column }}),
-        {%- endfor %}
-        _cdc_unresolved_columns = filter(
-            {{ alluvium.literal_array(held) }},
-            name -> array_contains(_cdc_moved_columns, name) or coalesce(array_contains(_cdc_unresolved_columns, name), false)
-        )
-    where _cdc_moved_columns is not null
+        {{ alluvium.assignments(values) | indent(8) }}
+    where target._cdc_moved_columns is not null
 {%- endmacro %}
 
 
@@ -611,7 +631,7 @@ where
 {% macro vacuum_tables_of_feed(tables, hours) %}
     {%- set found = [] -%}
     {%- for table in tables.logs + tables.states + tables.histories -%}
-        {%- do found.append({"relation": table.relation, "file_format": "delta"}) -%}
+        {%- do found.append({"relation": table.relation, "file_format": table.node.config.file_format}) -%}
     {%- endfor -%}
     {%- for node in tables.others if node.config.file_format in ["delta", "hudi"] -%}
         {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}

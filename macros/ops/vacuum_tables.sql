@@ -45,10 +45,27 @@
 {% endmacro %}
 
 
-{# By file format, as in compaction_sql. #}
+{#
+    By file format. Hudi's policy of hours deletes nothing where no commit is newer than that (1.2.0), as on a table whose rows did not change since; whatever a newer
+    file has taken the place of is as old then, so one version of each file is kept.
+#}
 {% macro vacuum_sql(table, retention_hours) %}
-    {{ return({
-        "delta": "vacuum " ~ table.relation ~ " retain " ~ retention_hours ~ " hours",
-        "hudi": "call run_clean(table => '" ~ table.relation ~ "', clean_policy => 'KEEP_LATEST_BY_HOURS', hours_retained => " ~ retention_hours ~ ")",
-    }[table.file_format]) }}
+    {%- if table.file_format != "hudi" -%}
+        {{ return("vacuum " ~ table.relation ~ " retain " ~ retention_hours ~ " hours") }}
+    {%- endif -%}
+    {%- set is_older = alluvium.query_rows(alluvium.is_newest_commit_older_sql(table.relation, retention_hours))[0].is_older -%}
+    {{ return("call run_clean(table => '" ~ table.relation ~ "', " ~ (
+        "clean_policy => 'KEEP_LATEST_FILE_VERSIONS', file_versions_retained => 1" if is_older
+        else "clean_policy => 'KEEP_LATEST_BY_HOURS', hours_retained => " ~ retention_hours
+    ) ~ ")") }}
 {% endmacro %}
+
+
+{# Hudi names a commit by the time on the clock of the JVM's time zone. #}
+{% macro is_newest_commit_older_sql(table, hours) -%}
+{%- set newest = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)")[0].commit_time -%}
+    select {{ alluvium.string_literal(newest) }} <= date_format(
+        convert_timezone(current_timezone(), java_method('java.time.ZoneId', 'systemDefault'), localtimestamp() - interval {{ hours }} hours),
+        'yyyyMMddHHmmssSSS'
+    ) as is_older
+{%- endmacro %}

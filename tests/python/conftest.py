@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ import pytest
 import yaml
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # pytest-xdist has no annotations
 
-from alluvium import java
+from alluvium import java, session, thrift_server
+from alluvium.profile import SessionTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,16 +39,24 @@ WITHOUT_SPARK = (
 
 # What `--file-format` names.
 FILE_FORMATS = ("delta", "hudi_cow", "hudi_mor")
+# What `--target` names: dbt in the session of `spark`, or over its Thrift server.
+TARGETS = ("local", "thrift")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option that builds states and histories in another format; their rows have to be the same."""
+    """Adds the options that build in another format, and over a Thrift server; the rows have to be the same."""
     parser.addoption("--file-format", choices=FILE_FORMATS, default="delta")
+    parser.addoption("--target", choices=TARGETS, default="local", help="what dbt builds with in captures and pipeline")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before anything reads the profile: the session of `spark` depends on it."""
     os.environ["ALLUVIUM_FILE_FORMAT"] = config.getoption("--file-format").partition("_")[0]
+    if config.getoption("--target") == "thrift":
+        os.environ["DBT_TARGET"] = "thrift"
+        with socket.socket() as free:
+            free.bind((thrift_server.HOST, 0))
+            os.environ["ALLUVIUM_THRIFT_PORT"] = str(free.getsockname()[1])
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -102,8 +112,13 @@ def session_parameters(alluvium_home: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def spark(session_parameters: dict[str, str]) -> SparkSession:
-    """The session that a plain `dbt build` would make, and the one that dbt finds in this process."""
-    from alluvium import session
-
+def spark(session_parameters: dict[str, str], request: pytest.FixtureRequest) -> SparkSession:
+    """The session that a plain `dbt build` would make, and the one that dbt finds in this process or over Thrift."""
+    if request.config.getoption("--target") == "thrift":
+        target = SessionTarget(REPOSITORY, "local", "silver", session_parameters)
+        port = int(os.environ["ALLUVIUM_THRIFT_PORT"])
+        served = thrift_server.listen(target, port=port)
+        while not thrift_server.is_open(thrift_server.HOST, port):
+            pass
+        return served
     return session.get_or_create(session_parameters)

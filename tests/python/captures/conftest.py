@@ -87,6 +87,8 @@ def pipeline(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, format_variables: dict[str, str]
 ) -> Pipeline:
     """The dbt project over what the selected tests ask for; it runs when the first of them asks."""
+    if request.config.getoption("--target") == "thrift":
+        request.getfixturevalue("spark")
     asked: dict[str, list[Case]] = {"case": [], "final_case": [], "rebuilt_case": []}
     for item in request.session.items:
         callspec = getattr(item, "callspec", None)

@@ -125,8 +125,8 @@ def _project() -> dict[str, Any]:
         del project[paths]
     project |= {"model-paths": ["models"], "macro-paths": ["macros"], "clean-targets": ["target"]}
     # Schemas of their own, since the Spark session of the tests is shared.
-    # What the runs did is not compared.
-    del project["on-run-end"]
+    # What the runs did is not compared, so it is not recorded.
+    project["on-run-end"] = ["{{ alluvium.release_session() }}"]
     project["models"]["alluvium"]["silver"]["+schema"] = SILVER_SCHEMA
     project["vars"] = {"alluvium_ledger_schema": SILVER_SCHEMA}
     return project

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from alluvium import thrift_server
 
 from .project import Feed, Project
 
@@ -14,20 +17,24 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def profile() -> dict[str, Any]:
+def profile(request: pytest.FixtureRequest) -> dict[str, Any]:
     """profiles.yml with targets in several session time zones, for the session of `spark`.
 
     What a row holds may not depend on it, so all is built in one with summer time, whose values are then held against
-    literal ones. The captures are built in UTC, as the repository's profile has it.
+    literal ones. The captures are built in UTC, as the repository's profile has it, and so is all over Thrift.
     """
     # 139 s for 152 s with the repository's two, in one pair of runs over four modules: there are many small models.
     local = {"type": "spark", "method": "session", "host": "NA", "schema": "silver", "threads": 4}
-    outputs: dict[str, Any] = {}
+    targets: dict[str, Any] = {}
     for target, zone in {"utc": "UTC", "kolkata": "Asia/Kolkata", "new_york": "America/New_York"}.items():
         # Alone: dbt-spark sets all that are here anew before each statement. The session has the others.
         parameters = {"spark.sql.session.timeZone": zone, "spark.sql.shuffle.partitions": "2"}
-        outputs[target] = local | {"server_side_parameters": parameters}
-    return {"alluvium": {"target": "new_york", "outputs": outputs}}
+        targets[target] = local | {"server_side_parameters": parameters}
+    target = "new_york"
+    if request.config.getoption("--target") == "thrift":
+        target, port = "thrift", int(os.environ["ALLUVIUM_THRIFT_PORT"])
+        targets[target] = local | {"method": "thrift", "host": thrift_server.HOST, "port": port}
+    return {"alluvium": {"target": target, "outputs": targets}}
 
 
 def collected_modules(session: pytest.Session, package: str | None) -> list[Any]:

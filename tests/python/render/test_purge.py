@@ -192,22 +192,63 @@ def test_purge_refuses(given: dict[str, Any], said: str) -> None:
     assert said in purging().refusal("purge_rows", **arguments)
 
 
-def test_purge_refuses_a_table_of_hudis() -> None:
-    renderer = purging()
-    renderer.nodes["model.history"]["config"]["file_format"] = "hudi"
-    refusal = renderer.refusal("purge_rows", "shop", "orders", [{"id": 1}])
-    assert 'purge_rows: silver.slv_shop__orders_history: file_format is "hudi"; allowed: delta' in refusal
+def in_hudi(table_type: str) -> Renderer:
+    """The feed's history and state are tables of Hudi's."""
+    renderer = purging(**{"call ": [], "insert into": []})
+    renderer.answers = {"('type')": [{"value": table_type}], **renderer.answers}
+    renderer.columns = [*renderer.columns, "_cdc_op"]
+    for name in ("model.state", "model.history"):
+        renderer.nodes[name]["config"]["file_format"] = "hudi"
+    return renderer
+
+
+def test_rows_in_hudi_are_written_as_removed() -> None:
+    queries = [fold(query) for query in purge(in_hudi("cow"), {"id": 1001}, dry_run=False)]
+    (removal,) = [query for query in queries if query.startswith("insert into silver.slv_shop__orders_state")]
+    assert "if(source.key_hash is not null, 'removed', target.`_cdc_op`) as `_cdc_op`" in removal
+    assert "reorg table silver.stg_shop__orders apply (purge)" in queries
+    assert not [query for query in queries if query.startswith("call") or "reorg table silver.slv" in query]
+
+
+def test_log_files_of_hudi_are_compacted_after_a_purge() -> None:
+    queries = purge(in_hudi("mor"), {"id": 1001}, dry_run=False)
+    calls = [query for query in queries if query.startswith("call")]
+    tables = ["slv_shop__orders_state", "slv_shop__orders_history"]
+    assert calls == [
+        call
+        for table in tables
+        for call in (
+            f"call run_compaction(op => 'schedule', table => 'silver.{table}', "
+            "options => 'hoodie.compact.inline.max.delta.commits=1')",
+            f"call run_compaction(op => 'run', table => 'silver.{table}')",
+        )
+    ]
+    assert {f"refresh table silver.{table}" for table in tables} <= set(queries)
 
 
 def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
-    macros.answers = {"set spark.": [], "reset spark.": [], "vacuum ": [], "call run_clean": []}
+    macros.answers = {
+        "set spark.": [],
+        "reset spark.": [],
+        "vacuum ": [],
+        "call run_clean": [],
+        "call show_commits": [{"commit_time": "20261124120000000"}],
+        "as is_older": [{"is_older": False}],
+    }
+    log = {"relation": LOG, "node": {"config": {"file_format": "delta"}}}
     mart = {"schema": "gold", "alias": "agg_sales", "config": {"file_format": "hudi"}}
-    tables = {"logs": [{"relation": LOG}], "states": [], "histories": [], "others": [mart]}
-    cleaned = [sql for sql in macros.does("vacuum_tables_of_feed", tables, 168) if "set spark." not in sql]
-    assert cleaned == [
+    tables = {"logs": [log], "states": [], "histories": [], "others": [mart]}
+    ran = macros.does("vacuum_tables_of_feed", tables, 168)
+    assert [sql for sql in ran if sql.startswith(("vacuum", "call run"))] == [
         f"vacuum {LOG} retain 168 hours",
         "call run_clean(table => 'gold.agg_sales', clean_policy => 'KEEP_LATEST_BY_HOURS', hours_retained => 168)",
     ]
+    (asked,) = [sql for sql in ran if "is_older" in sql]
+    assert "'20261124120000000' <= date_format(" in asked
+    assert "- interval 168 hours" in asked
+    macros.answers["as is_older"] = [{"is_older": True}]
+    (cleaned,) = [sql for sql in macros.does("vacuum_tables_of_feed", tables, 168) if sql.startswith("call run")]
+    assert cleaned.endswith("clean_policy => 'KEEP_LATEST_FILE_VERSIONS', file_versions_retained => 1)")
 
 
 @pytest.mark.parametrize(
@@ -454,7 +495,13 @@ def test_statements_on_tables() -> None:
     texts = feed(columns=[column("id", "int"), column("note"), column("tags", "map<string,string>")])
     assert_parses(str(renderer.render("delete_purged_rows_sql", texts, state, LINES)))
     assert_parses(str(renderer.render("rows_moved_from_purged_sql", texts, STATE, LOG, LINES)))
-    assert_parses(str(renderer.render("forget_moved_values_sql", texts, STATE)))
+    assert_parses(str(renderer.render("forget_moved_values_sql", texts, state)))
+    of_hudi = {"relation": STATE, "node": {"config": {"file_format": "hudi"}}}
+    renderer.columns = ["id", "note", "_cdc_moved_columns", "_cdc_unresolved_columns", "_cdc_record_key"]
+    upsert = str(renderer.render("forget_moved_values_sql", texts, of_hudi))
+    assert_parses(upsert)
+    assert "if(array_contains(target._cdc_moved_columns, 'note'), null, target.`note`) as `note`" in upsert
+    assert "target.`id` as `id`" in upsert
     assert_parses(str(renderer.render("empty_purged_lines_sql", texts, LOG, LINES)))
     assert_parses(str(renderer.render("recount_files_sql", texts, LOG, LINES)))
     assert renderer.render("log_of_table", renderer.nodes["model.state"]) == LOG
@@ -475,11 +522,11 @@ def test_values_of_purged_line(macros: Renderer) -> None:
 
 def test_forget_moved_values() -> None:
     renderer = purging(**{"select 1 as moved": [{"moved": 1}]})
-    logs = [{"relation": LOG}]
-    assert renderer.does("forget_moved_values", feed(), STATE, logs, LINES)[1].startswith("update silver.slv_shop__or")
+    logs, state = [{"relation": LOG}], {"relation": STATE, "node": renderer.nodes["model.state"]}
+    assert renderer.does("forget_moved_values", feed(), state, logs, LINES)[1].startswith("update silver.slv_shop__or")
     renderer = purging()
-    assert len(renderer.does("forget_moved_values", feed(), STATE, logs, LINES)) == 1
-    assert renderer.does("forget_moved_values", feed(replica_identity="full"), STATE, logs, LINES) == []
+    assert len(renderer.does("forget_moved_values", feed(), state, logs, LINES)) == 1
+    assert renderer.does("forget_moved_values", feed(replica_identity="full"), state, logs, LINES) == []
 
 
 def test_tables_of_feed() -> None:
