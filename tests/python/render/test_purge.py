@@ -226,6 +226,28 @@ def test_log_files_of_hudi_are_compacted_after_a_purge() -> None:
     assert {f"refresh table silver.{table}" for table in tables} <= set(queries)
 
 
+def test_rewrite_marked_files() -> None:
+    renderer = in_hudi("mor")
+    table = {"relation": STATE, "node": {"config": {"file_format": "hudi"}}}
+    ran = renderer.does("rewrite_marked_files", table)
+    assert [sql.split(" (")[0].split("(")[0] for sql in ran] == [
+        f"show tblproperties {STATE}",
+        "call run_compaction",
+        "call run_compaction",
+        f"refresh table {STATE}",
+    ]
+    table["node"] = {"config": {"file_format": "delta"}}
+    assert renderer.does("rewrite_marked_files", table) == [f"reorg table {STATE} apply (purge)"]
+
+
+def test_is_newest_commit_older_sql() -> None:
+    renderer = purging(**{"call show_commits": [{"commit_time": "20261124120000000"}]})
+    sql = str(renderer.render("is_newest_commit_older_sql", STATE, 24))
+    assert_parses(sql)
+    assert fold(sql).startswith("select '20261124120000000' <= date_format(")
+    assert renderer.queries[-1] == f"call show_commits(table => '{STATE}', limit => 1)"
+
+
 def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
     macros.answers = {
         "set spark.": [],
