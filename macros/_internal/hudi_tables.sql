@@ -215,7 +215,12 @@ from (
     {%- if config.get("location_root") -%}
         {% do alluvium.raise_invalid(caller_name, "location_root", config.get("location_root"), "none, where file_format is hudi: a rename of a table would leave its files there") %}
     {%- endif -%}
-    {%- if alluvium.is_run() and "HoodieSparkSessionExtension" not in (alluvium.session_setting("spark.sql.extensions") or "") -%}
+    {%- do alluvium.require_session_of_hudi(caller_name) if alluvium.is_run() -%}
+{% endmacro %}
+
+
+{% macro require_session_of_hudi(caller_name) %}
+    {%- if "HoodieSparkSessionExtension" not in (alluvium.session_setting("spark.sql.extensions") or "") -%}
         {% do alluvium.raise_invalid(
             caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt (docs/guide/hudi.md)",
         ) %}

@@ -27,6 +27,9 @@
 #}
 {% macro default__purge_rows(feed, keys, request) %}
     {%- set tables = alluvium.tables_of_feed(feed) -%}
+    {%- for table in tables.states + tables.histories if table.file_format == "hudi" -%}
+        {%- do alluvium.require_session_of_hudi("purge_rows: " ~ table.relation) -%}
+    {%- endfor -%}
     {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
     {%- if hashes -%}
         {%- if load_relation(feed.relation) is none -%}
@@ -160,8 +163,8 @@ from (
 
 
 {#
-    What is made of a feed, as far as it is there: `logs` (change logs, and those of complete transactions), `states`, `histories` as {relation, node},
-    and `others`, the nodes of all else that holds rows of its own.
+    What is made of a feed, as far as it is there: `logs` (change logs, and those of complete transactions), `states`, `histories` as
+    {relation, node, file_format}, the last as the table has it, whatever its model says now; and `others`, the nodes of all else that holds rows of its own.
 #}
 {% macro tables_of_feed(feed) %}
     {%- set tables = {"logs": [], "states": [], "histories": [], "others": []} -%}
@@ -171,7 +174,7 @@ from (
         {%- if role == "others" -%}
             {%- do tables.others.append(node) if node.config.materialized in ["incremental", "table", "snapshot"] -%}
         {%- elif role and load_relation(relation) is not none -%}
-            {%- do tables[role].append({"relation": relation, "node": node}) -%}
+            {%- do tables[role].append({"relation": relation, "node": node, "file_format": "hudi" if load_relation(relation).is_hudi else "delta"}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(tables) }}
@@ -422,7 +425,7 @@ where
     Hudi compacts what was scheduled.
 #}
 {% macro rewrite_marked_files(table) %}
-    {%- if table.node.config.file_format != "hudi" -%}
+    {%- if table.file_format != "hudi" -%}
         {%- do run_query("reorg table " ~ table.relation ~ " apply (purge)") -%}
     {%- elif alluvium.query_rows("show tblproperties " ~ table.relation ~ " ('type')")[0].value == "mor" -%}
         {%- do run_query("call run_compaction(op => 'schedule', table => '" ~ table.relation ~ "', options => 'hoodie.compact.inline.max.delta.commits=1')") -%}
@@ -446,7 +449,7 @@ where
     "on": alluvium.key_hash(feed, "target.") ~ " = source.key_hash",
     "delete_when": "source.key_hash is not null",
     "set": {},
-}, table.node.config.file_format) }}
+}, table.file_format) }}
 {%- endmacro %}
 
 
@@ -490,7 +493,7 @@ where
 {%- endfor -%}
 {%- do values.update({"_cdc_unresolved_columns": "filter(" ~ alluvium.literal_array(held)
     ~ ", name -> array_contains(target._cdc_moved_columns, name) or coalesce(array_contains(target._cdc_unresolved_columns, name), false))"}) -%}
-{%- if state.node.config.file_format == "hudi" -%}
+{%- if state.file_format == "hudi" -%}
     {{ return(alluvium.upsert_sql(state.relation, "(select _cdc_record_key from " ~ state.relation ~ " where _cdc_moved_columns is not null)", {
         "on": "target._cdc_record_key = source._cdc_record_key",
         "set": values,
@@ -631,7 +634,7 @@ where
 {% macro vacuum_tables_of_feed(tables, hours) %}
     {%- set found = [] -%}
     {%- for table in tables.logs + tables.states + tables.histories -%}
-        {%- do found.append({"relation": table.relation, "file_format": table.node.config.file_format}) -%}
+        {%- do found.append({"relation": table.relation, "file_format": table.file_format}) -%}
     {%- endfor -%}
     {%- for node in tables.others if node.config.file_format in ["delta", "hudi"] -%}
         {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}

@@ -7,7 +7,7 @@ in a run. A query that a test has not announced fails it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -140,7 +140,7 @@ class Renderer:
         contract: the model's ``contract``.
         asserted: queries whose columns were held against a contract.
         made: queries that dbt-spark was to make a table or a view of.
-        is_table_of_hudi: what dbt knows of the model's table.
+        tables_of_hudi: those that dbt knows to be Hudi's; none where it knows the format of no table.
         unique_key: the model's ``unique_key``.
         partition_by: the model's ``partition_by``.
         full_refresh: the model's ``full_refresh``.
@@ -179,7 +179,7 @@ class Renderer:
     asserted: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
-    is_table_of_hudi: bool | None = None
+    tables_of_hudi: Collection[str] | None = None
     unique_key: str | None = None
     partition_by: Sequence[str] = ()
     full_refresh: bool | None = None
@@ -228,6 +228,9 @@ class Renderer:
         assert self.queries == [], "a query ran before the refusal"
         return str(caught.value.msg)
 
+    def _is_of_hudi(self, identifier: str) -> bool | None:
+        return None if self.tables_of_hudi is None else identifier in self.tables_of_hudi
+
     def context(self) -> dict[str, Any]:
         """The names that a macro can use."""
         exceptions: dict[str, Any] = wrapped_exports(None)  # type: ignore[no-untyped-call] # dbt's own, without annotations
@@ -270,7 +273,7 @@ class Renderer:
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
             "load_relation": lambda of: (
-                None if of.identifier in self.absent else of.replace(is_hudi=self.is_table_of_hudi)
+                None if of.identifier in self.absent else of.replace(is_hudi=self._is_of_hudi(of.identifier))
             ),
             "location_clause": lambda: "",
             "log": self._log,

@@ -261,20 +261,22 @@ def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None
 
 def test_require_hudi() -> None:
     hudi().render("require_hudi", "m")
+    hudi().render("require_session_of_hudi", "m")
     renderer = hudi()
     renderer.answers = {"set spark.sql.extensions": [{"value": "<undefined>"}]}
-    with pytest.raises(Exception, match="ALLUVIUM_FILE_FORMAT=hudi"):
-        renderer.render("require_hudi", "m")
+    for macro in ("require_hudi", "require_session_of_hudi"):
+        with pytest.raises(Exception, match="ALLUVIUM_FILE_FORMAT=hudi"):
+            renderer.render(macro, "m")
     elsewhere = hudi(location_root="s3a://bucket/silver")
     assert 'location_root is "s3a://bucket/silver"' in elsewhere.refusal("require_hudi", "m")
     assert "macro behind a table of Hudi's" in hudi(root_macros={}).refusal("require_hudi", "m")
 
 
 def test_format_of_the_table_and_of_the_model() -> None:
-    hudi(is_table_of_hudi=True).render("require_format_of_table", "m")
-    hudi(is_table_of_hudi=None).render("require_format_of_table", "m")
+    hudi(tables_of_hudi={STATE.identifier}).render("require_format_of_table", "m")
+    hudi(tables_of_hudi=None).render("require_format_of_table", "m")
     hudi(absent=[STATE.identifier]).render("require_format_of_table", "m")
-    refusal = hudi(is_table_of_hudi=False).refusal("require_format_of_table", "m")
+    refusal = hudi(tables_of_hudi=()).refusal("require_format_of_table", "m")
     assert 'file_format is "hudi"; allowed: delta, as the table has it' in refusal
 
 

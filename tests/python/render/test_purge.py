@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -193,13 +194,23 @@ def test_purge_refuses(given: dict[str, Any], said: str) -> None:
 
 
 def in_hudi(table_type: str) -> Renderer:
-    """The feed's history and state are tables of Hudi's."""
-    renderer = purging(**{"call ": [], "insert into": []})
+    """The feed's history and state are tables of Hudi's, whatever the models say now."""
+    renderer = purging(
+        **{"call ": [], "insert into": [], "set spark.sql.extensions": [{"value": "HoodieSparkSessionExtension"}]}
+    )
     renderer.answers = {"('type')": [{"value": table_type}], **renderer.answers}
     renderer.columns = [*renderer.columns, "_cdc_op"]
-    for name in ("model.state", "model.history"):
-        renderer.nodes[name]["config"]["file_format"] = "hudi"
+    renderer.tables_of_hudi = {"slv_shop__orders_state", "slv_shop__orders_history"}
     return renderer
+
+
+def test_session_without_hudi_purges_no_table_of_hudis() -> None:
+    renderer = in_hudi("cow")
+    renderer.answers["set spark.sql.extensions"] = [{"value": "io.delta.sql.DeltaSparkSessionExtension"}]
+    said = 'purge_rows: silver.slv_shop__orders_state: file_format is "hudi"; allowed: delta, or a session'
+    with pytest.raises(CompilationError, match=re.escape(said)):
+        purge(renderer, {"id": 1001}, dry_run=False)
+    assert renderer.queries == ["set spark.sql.extensions"]
 
 
 def test_rows_in_hudi_are_written_as_removed() -> None:
@@ -228,7 +239,7 @@ def test_log_files_of_hudi_are_compacted_after_a_purge() -> None:
 
 def test_rewrite_marked_files() -> None:
     renderer = in_hudi("mor")
-    table = {"relation": STATE, "node": {"config": {"file_format": "hudi"}}}
+    table = {"relation": STATE, "file_format": "hudi"}
     ran = renderer.does("rewrite_marked_files", table)
     assert [sql.split(" (")[0].split("(")[0] for sql in ran] == [
         f"show tblproperties {STATE}",
@@ -236,7 +247,7 @@ def test_rewrite_marked_files() -> None:
         "call run_compaction",
         f"refresh table {STATE}",
     ]
-    table["node"] = {"config": {"file_format": "delta"}}
+    table["file_format"] = "delta"
     assert renderer.does("rewrite_marked_files", table) == [f"reorg table {STATE} apply (purge)"]
 
 
@@ -257,7 +268,7 @@ def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
         "call show_commits": [{"commit_time": "20261124120000000"}],
         "as is_older": [{"is_older": False}],
     }
-    log = {"relation": LOG, "node": {"config": {"file_format": "delta"}}}
+    log = {"relation": LOG, "file_format": "delta"}
     mart = {"schema": "gold", "alias": "agg_sales", "config": {"file_format": "hudi"}}
     tables = {"logs": [log], "states": [], "histories": [], "others": [mart]}
     ran = macros.does("vacuum_tables_of_feed", tables, 168)
@@ -513,12 +524,12 @@ def test_purged_lines_sql(macros: Renderer) -> None:
 
 def test_statements_on_tables() -> None:
     renderer = purging()
-    state = {"relation": STATE, "node": renderer.nodes["model.state"]}
+    state = {"relation": STATE, "node": renderer.nodes["model.state"], "file_format": "delta"}
     texts = feed(columns=[column("id", "int"), column("note"), column("tags", "map<string,string>")])
     assert_parses(str(renderer.render("delete_purged_rows_sql", texts, state, LINES)))
     assert_parses(str(renderer.render("rows_moved_from_purged_sql", texts, STATE, LOG, LINES)))
     assert_parses(str(renderer.render("forget_moved_values_sql", texts, state)))
-    of_hudi = {"relation": STATE, "node": {"config": {"file_format": "hudi"}}}
+    of_hudi = {"relation": STATE, "file_format": "hudi"}
     renderer.columns = ["id", "note", "_cdc_moved_columns", "_cdc_unresolved_columns", "_cdc_record_key"]
     upsert = str(renderer.render("forget_moved_values_sql", texts, of_hudi))
     assert_parses(upsert)
@@ -544,7 +555,10 @@ def test_values_of_purged_line(macros: Renderer) -> None:
 
 def test_forget_moved_values() -> None:
     renderer = purging(**{"select 1 as moved": [{"moved": 1}]})
-    logs, state = [{"relation": LOG}], {"relation": STATE, "node": renderer.nodes["model.state"]}
+    logs, state = (
+        [{"relation": LOG}],
+        {"relation": STATE, "node": renderer.nodes["model.state"], "file_format": "delta"},
+    )
     assert renderer.does("forget_moved_values", feed(), state, logs, LINES)[1].startswith("update silver.slv_shop__or")
     renderer = purging()
     assert len(renderer.does("forget_moved_values", feed(), state, logs, LINES)) == 1
