@@ -34,7 +34,7 @@
     {%- for table in tables -%}
         {#- Hudi's cleaning has no dry run. -#}
         {%- set is_asked = not dry_run or table.file_format == "delta" -%}
-        {%- set found = alluvium.query_rows(alluvium.vacuum_sql(table, retention_hours) ~ (" dry run" if dry_run else "")) if is_asked else [] -%}
+        {%- set found = alluvium.maintain(table, alluvium.vacuum_sql(table, retention_hours) ~ (" dry run" if dry_run else "")) if is_asked else [] -%}
         {%- do rows.append([table.relation.render()] + ([found | length if is_asked else "not known"] if dry_run else [])) -%}
     {%- endfor -%}
     {%- for name in settings -%}

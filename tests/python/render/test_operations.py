@@ -194,6 +194,14 @@ def test_compact_tables() -> None:
     assert renderer.does("default__compact_tables", [], True) == []
 
 
+def test_session_lists_the_files_of_hudis_table_anew() -> None:
+    renderer = operated(**{"a statement": [{"rows": 1}], "refresh table": []})
+    assert renderer.render("maintain", {"relation": STATE, "file_format": "hudi"}, "a statement") == [{"rows": 1}]
+    assert renderer.queries == ["a statement", f"refresh table {STATE}"]
+    renderer.render("maintain", {"relation": STATE, "file_format": "delta"}, "a statement")
+    assert renderer.queries[2:] == ["a statement"]
+
+
 def test_tables_to_maintain() -> None:
     renderer = operated()
     (table,) = renderer.render("tables_to_maintain", "m", ["slv_shop__orders_state"])

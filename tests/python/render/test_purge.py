@@ -265,6 +265,7 @@ def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
         "reset spark.": [],
         "vacuum ": [],
         "call run_clean": [],
+        "refresh table": [],
         "call show_commits": [{"commit_time": "20261124120000000"}],
         "as is_older": [{"is_older": False}],
     }
