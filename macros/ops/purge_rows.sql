@@ -170,11 +170,12 @@ from (
     {%- set tables = {"logs": [], "states": [], "histories": [], "others": []} -%}
     {%- for node in alluvium.nodes_behind(feed) -%}
         {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- set table = load_relation(relation) -%}
         {%- set role = alluvium.role_of_node(feed, node) -%}
         {%- if role == "others" -%}
             {%- do tables.others.append(node) if node.config.materialized in ["incremental", "table", "snapshot"] -%}
-        {%- elif role and load_relation(relation) is not none -%}
-            {%- do tables[role].append({"relation": relation, "node": node, "file_format": "hudi" if load_relation(relation).is_hudi else "delta"}) -%}
+        {%- elif role and table is not none -%}
+            {%- do tables[role].append({"relation": relation, "node": node, "file_format": "hudi" if table.is_hudi else "delta"}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(tables) }}
@@ -429,8 +430,7 @@ where
         {%- do run_query("reorg table " ~ table.relation ~ " apply (purge)") -%}
     {%- elif alluvium.query_rows("show tblproperties " ~ table.relation ~ " ('type')")[0].value == "mor" -%}
         {%- do run_query("call run_compaction(op => 'schedule', table => '" ~ table.relation ~ "', options => 'hoodie.compact.inline.max.delta.commits=1')") -%}
-        {%- do run_query("call run_compaction(op => 'run', table => '" ~ table.relation ~ "')") -%}
-        {%- do run_query("refresh table " ~ table.relation) -%}
+        {%- do alluvium.maintain(table, "call run_compaction(op => 'run', table => '" ~ table.relation ~ "')") -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -632,10 +632,7 @@ where
 
 {# Delta refuses less than its week, within which a reader or a writer may still use an old version. #}
 {% macro vacuum_tables_of_feed(tables, hours) %}
-    {%- set found = [] -%}
-    {%- for table in tables.logs + tables.states + tables.histories -%}
-        {%- do found.append({"relation": table.relation, "file_format": table.file_format}) -%}
-    {%- endfor -%}
+    {%- set found = tables.logs + tables.states + tables.histories -%}
     {%- for node in tables.others if node.config.file_format in ["delta", "hudi"] -%}
         {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
         {%- do found.append({"relation": relation, "file_format": node.config.file_format}) if load_relation(relation) is not none -%}

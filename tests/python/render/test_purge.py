@@ -556,10 +556,8 @@ def test_values_of_purged_line(macros: Renderer) -> None:
 
 def test_forget_moved_values() -> None:
     renderer = purging(**{"select 1 as moved": [{"moved": 1}]})
-    logs, state = (
-        [{"relation": LOG}],
-        {"relation": STATE, "node": renderer.nodes["model.state"], "file_format": "delta"},
-    )
+    logs = [{"relation": LOG}]
+    state = {"relation": STATE, "node": renderer.nodes["model.state"], "file_format": "delta"}
     assert renderer.does("forget_moved_values", feed(), state, logs, LINES)[1].startswith("update silver.slv_shop__or")
     renderer = purging()
     assert len(renderer.does("forget_moved_values", feed(), state, logs, LINES)) == 1
