@@ -254,6 +254,13 @@ def _settings(target: SessionTarget, host: str, port: int) -> dict[str, str]:
     }
 
 
+def free_port() -> int:
+    """A port of loopback that nothing listens at now, for a server that is to be reached by this process alone."""
+    with socket.create_server((HOST, 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
 def is_open(host: str, port: int) -> bool:
     """Whether anything listens there.
 

@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from alluvium import demo, profile, session
+from alluvium import demo, profile, session, thrift_server
 
 PROJECT = demo.PROJECT
 SCHEMAS = ("silver", "gold")
@@ -113,7 +112,7 @@ def built(way: Way, systems: Sequence[str], folder: Path) -> tuple[list[float], 
         "ALLUVIUM_FILE_FORMAT": way.file_format,
         "ALLUVIUM_HOME": str(home),
         "ALLUVIUM_LANDING": str(folder / "landing"),
-        "ALLUVIUM_THRIFT_PORT": str(_free_port()),
+        "ALLUVIUM_THRIFT_PORT": str(thrift_server.free_port()),
         "DBT_TARGET_PATH": str(home / "target"),
         "DBT_LOG_PATH": str(home / "logs"),
     }
@@ -182,12 +181,6 @@ def _run(environment: dict[str, Any], program: str, *arguments: str) -> None:
     if ended.returncode:
         print(ended.stdout[-6000:] + ended.stderr[-4000:], file=sys.stderr)
         ended.check_returncode()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
 
 
 if __name__ == "__main__":

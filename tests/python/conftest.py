@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["ALLUVIUM_FILE_FORMAT"] = config.getoption("--file-format").partition("_")[0]
     if config.getoption("--target") == "thrift":
         os.environ["DBT_TARGET"] = "thrift"
-        with socket.socket() as free:
-            free.bind((thrift_server.HOST, 0))
-            os.environ["ALLUVIUM_THRIFT_PORT"] = str(free.getsockname()[1])
+        os.environ["ALLUVIUM_THRIFT_PORT"] = str(thrift_server.free_port())
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -60,8 +59,7 @@ def shown(spark: SparkSession) -> dict[str, str]:
 @pytest.fixture
 def small_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """The demo with the models of the two tables that it shows alone, and tables, files and a port of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = thrift_server.free_port()
     for name, value in (
         ("ALLUVIUM_HOME", tmp_path / "tables"),
         ("ALLUVIUM_LANDING", tmp_path / "landing"),

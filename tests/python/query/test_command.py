@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from alluvium import cli, profile
+from alluvium import cli, profile, thrift_server
 from alluvium.query import command
 
 PROFILES = """
@@ -79,8 +78,7 @@ def test_target_that_reaches_a_server(project: Path) -> None:
 def test_server_that_is_not_there(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = thrift_server.free_port()
     there = f"{{type: spark, method: thrift, schema: s, host: 127.0.0.1, port: {port}}}"
     (project / "profiles.yml").write_text(f"theirs: {{target: t, outputs: {{t: {there}}}}}", encoding="utf-8")
     code, output, errors = run(capsys, monkeypatch, "--project-dir", str(project), "-e", "select 1")

@@ -83,8 +83,7 @@ class Terminal:
     """A shell in the repository, with tables, landed files and a port of its own."""
 
     def __init__(self, home: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = thrift_server.free_port()
         self.landing = home / "landing" / "moma"
         self.environment = os.environ | {
             "ALLUVIUM_HOME": str(home / "tables"),

@@ -29,7 +29,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from alluvium import cli
+from alluvium import cli, thrift_server
 from alluvium.profile import SessionTarget, Target, ThriftTarget
 from alluvium.query import Format, QueryError
 from alluvium.query import prompt as prompt_module
@@ -154,8 +154,7 @@ def tables(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def port(spark: SparkSession) -> Iterator[int]:
     """Of a Thrift server in this process, which has the tests' own session."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        found = int(free.getsockname()[1])
+    found = thrift_server.free_port()
     session = spark._jsparkSession
     conf, jvm = session.sessionState().conf(), spark._jvm
     assert jvm is not None
