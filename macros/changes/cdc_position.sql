@@ -38,11 +38,11 @@ concat(
 
 
 {#
-    What all deliveries of an event have of its position: what the source says; of a declared order all but the delivery, whose parts
+    What all deliveries of an event have of its position: what the source says of it alone; of a declared order all but the delivery, whose parts
     have 60 characters with their dots.
 #}
 {% macro position_of_event(feed, row="") %}
-    {{ return(alluvium.position_before_delivery(row) if alluvium.has_declared_order(feed) else alluvium.snapshot_start(feed, row)) }}
+    {{ return(alluvium.position_before_delivery(row) if alluvium.has_declared_order(feed) else alluvium.event_position(feed, row)) }}
 {% endmacro %}
 
 
@@ -56,7 +56,7 @@ concat(
     one place in a declared order may bring what the others lack.
 #}
 {% macro identity_of_event(feed) %}
-    {%- set position = alluvium.position_of_event(feed) if alluvium.has_declared_order(feed) else alluvium.event_position(feed) -%}
+    {%- set position = alluvium.position_of_event(feed) -%}
     {{ return("struct(" ~ position ~ ", " ~ alluvium.image_of_event(feed) ~ ")" if feed.ignored_null_columns else position) }}
 {% endmacro %}
 

@@ -80,7 +80,7 @@ lateral view explode(if(record_op = 'u' and record_before is not null, array(fal
     binlog. A flattened update has no image before at all. The detail says which it is.
 #}
 {% macro misses_image_before(feed) %}
-    {%- if feed.connector == "postgresql" and feed.replica_identity in ["default", "index", "nothing"] -%}
+    {%- if alluvium.has_no_whole_image_before(feed) -%}
         {{ return("op in ('u', 'd')") }}
     {%- endif -%}
     {{ return("op = 'u'" if feed.shape == "flattened" else "op = 'u' and image_before is null") }}
@@ -88,8 +88,14 @@ lateral view explode(if(record_op = 'u' and record_before is not null, array(fal
 
 
 {% macro missing_image_before(feed) %}
-    {%- if feed.connector == "postgresql" and feed.replica_identity in ["default", "index", "nothing"] -%}
+    {%- if alluvium.has_no_whole_image_before(feed) -%}
         {{ return(alluvium.string_literal("replica identity " ~ feed.replica_identity)) }}
     {%- endif -%}
     {{ return(alluvium.string_literal("flattened" if feed.shape == "flattened" else "no image before")) }}
+{% endmacro %}
+
+
+{# Of no event there is a whole one. #}
+{% macro has_no_whole_image_before(feed) %}
+    {{ return(feed.connector == "postgresql" and feed.replica_identity in ["default", "index", "nothing"]) }}
 {% endmacro %}

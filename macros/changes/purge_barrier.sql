@@ -230,7 +230,7 @@ keyed as (
 {% macro lines_at_barrier(feed) -%}
 {%- set conditions = [] -%}
 {%- for name in alluvium.key_images(feed) -%}
-    {%- do conditions.append(alluvium.is_barred("by_" ~ name, feed.barrier.is_bounded)) -%}
+    {%- do conditions.append(alluvium.is_barred(feed, "by_" ~ name)) -%}
 {%- endfor -%}
 -- The keys that were purged.
 purged_keys as (
@@ -250,10 +250,24 @@ barred as (
 
 
 {# What has no position may be of any time. #}
-{% macro is_barred(keys, is_bounded) %}
+{% macro is_barred(feed, keys) %}
     {%- set condition = keys ~ ".key_hash is not null" -%}
-    {%- if is_bounded -%}
-        {%- set condition = "(" ~ condition ~ " and coalesce(numbered.source_position <= " ~ keys ~ ".until_position, true))" -%}
+    {%- if feed.barrier.is_bounded -%}
+        {%- set condition = "(" ~ condition ~ " and coalesce("
+            ~ alluvium.is_up_to(feed, "numbered.source_position", "numbered.op", keys ~ ".until_position") ~ ", true))" -%}
+    {%- endif -%}
+    {{ return(condition) }}
+{% endmacro %}
+
+
+{#
+    Whether an event is one up to a position, or one of them sent again: in PostgreSQL its own lsn says so, too. A transaction that was open then has
+    lsns from before as well, and counts as of before.
+#}
+{% macro is_up_to(feed, position, op, until_position) %}
+    {%- set condition = position ~ " <= " ~ until_position -%}
+    {%- if feed.connector == "postgresql" -%}
+        {%- set condition = condition ~ " or not " ~ op ~ " <=> 'r' and " ~ alluvium.own_lsn(position) ~ " <= " ~ alluvium.own_lsn(until_position) -%}
     {%- endif -%}
     {{ return(condition) }}
 {% endmacro %}

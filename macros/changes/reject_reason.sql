@@ -80,7 +80,7 @@
         feed.key | length > 0
         and feed.shape == "envelope"
         and feed.connector != "mongodb"
-        and not (feed.connector == "postgresql" and feed.replica_identity in ["default", "index", "nothing"])
+        and not alluvium.has_no_whole_image_before(feed)
     ) }}
 {% endmacro %}
 
@@ -126,7 +126,7 @@
 
 {% macro is_misfit(column, feed) %}
     {%- set text, value = alluvium.text_of(column.name), alluvium.value_of(column.name) -%}
-    {%- set changed = alluvium.is_changed_value(column, text, value) -%}
+    {%- set changed = [alluvium.is_changed_value(column, text, value), alluvium.is_of_wider_time(column, feed, value)] | select | join(" or ") -%}
     {{ return(
         "row_image[" ~ alluvium.string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null"
         ~ (" or (" ~ changed ~ ")" if changed else "") ~ ")"
@@ -154,7 +154,10 @@
             ~ value ~ " <> " ~ column.data_type ~ " '-290308-12-21 19:59:27.6" ~ zone ~ "'"
         ) }}
     {%- elif column.data_type in ["float", "double"] -%}
-        {{ return("abs(" ~ value ~ ") = cast('Infinity' as " ~ column.data_type ~ ") and " ~ text ~ " not like '%Inf%'") }}
+        {{ return(
+            "abs(" ~ value ~ ") = cast('Infinity' as " ~ column.data_type ~ ") and " ~ text ~ " not like '%Inf%'"
+            ~ (" or " ~ alluvium.is_rounded_float(text, value) if column.data_type == "float" else "")
+        ) }}
     {%- elif column.data_type.startswith("array") -%}
         {{ return(
             "size(filter(from_json(" ~ text ~ ", 'array<string>'), element -> element is not null))"
@@ -164,6 +167,29 @@
         {{ return(alluvium.is_lost_inside(column.data_type, text, value)) }}
     {%- endif -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{#
+    These databases have no day after the year 9999. A time that is later was sent in a smaller unit than the declared one: its column was widened, as
+    from `datetime` to `datetime(6)`, and no schema says so.
+#}
+{% macro is_of_wider_time(column, feed, value) %}
+    {%- if feed.connector in ["mysql", "mariadb", "sqlserver", "oracle"] and column.data_type in ["timestamp", "timestamp_ntz"] -%}
+        {{ return(value ~ " >= " ~ column.data_type ~ " '+10000-01-01 00:00:00" ~ ("Z" if column.data_type == "timestamp" else "") ~ "'") }}
+    {%- endif -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{#
+    Nine digits are enough for any number of 32 bits, and their texts have no more, unless they are the exact value in 64 bits. What has more, and is
+    another number, was sent from a wider column.
+#}
+{% macro is_rounded_float(text, value) %}
+    {{ return(
+        "length(regexp_replace(regexp_replace(" ~ text ~ ", '[eE].*', ''), '^[-0.]+|[.]', '')) > 9 and try_cast(" ~ text ~ " as double) <> cast(" ~ value ~ " as double)"
+    ) }}
 {% endmacro %}
 
 

@@ -23,18 +23,33 @@ select
     {{ key }},
     {{ alluvium.rows_after_events() | indent(4) }} as _cdc_rows
 from (
-    -- Each event once, however often it was delivered.
     select
         {{ key }},
-        max_by(struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image), _cdc_position) as _cdc_event,
-        max({{ alluvium.begins_transaction(feed) | indent(8) }}) as _cdc_begins_transaction
+        struct(_cdc_position as position, _cdc_op as op, {{ alluvium.image_of_event(feed) }} as image) as _cdc_event,
+        {{ alluvium.begins_transaction(feed) | indent(8) }} as _cdc_begins_transaction
     from (
-        {{ alluvium.marked_as_contested(alluvium.changes_after_reset(from, feed, resets) if resets else from, feed, key) | indent(8) }}
+        {{ alluvium.marked_as_contested(alluvium.delivered_once(alluvium.changes_after_reset(from, feed, resets) if resets else from, feed), feed, key) | indent(8) }}
     ) as marked
     where _cdc_is_contested
-    group by {{ key }}, {{ alluvium.position_of_event(feed) }}, _cdc_op
 ) as events
 group by {{ key }}
+{%- endmacro %}
+
+
+{# The newest delivery of each event. #}
+{% macro delivered_once(from, feed) -%}
+(
+    select *
+    from (
+        select
+            *,
+            row_number() over (
+                partition by {{ (alluvium.column_list(feed.key) + [alluvium.position_of_event(feed), "_cdc_op"]) | join(", ") }} order by _cdc_position desc
+            ) as _cdc_newest_first
+        from {{ from | string | indent(8) }}
+    ) as deliveries
+    where _cdc_newest_first = 1
+) as delivered
 {%- endmacro %}
 
 

@@ -13,7 +13,7 @@
     {%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
         {{ return(alluvium.no_rows_sql()) }}
     {%- endif -%}
-    {%- set adds_from = alluvium.adds_from(feed, resets) if batches else none -%}
+    {%- set adds_from = alluvium.adds_from(change_log, feed, batches, resets) if batches else none -%}
     {%- do alluvium.announce_way_of_counting(feed, batches, adds_from) -%}
     {%- set resets = alluvium.standing_resets(change_log, feed, batches, snapshotted_with, "")
         if batches and is_incremental() and not adds_from else resets -%}
@@ -52,11 +52,13 @@
 
 
 {# The oldest of the new events where all of them are newer than the state, none where the log has to be counted. #}
-{% macro adds_from(feed, resets) %}
+{% macro adds_from(change_log, feed, batches, resets) %}
     {%- set oldest = alluvium.remembered("oldest_change", this) -%}
     {%- if is_incremental() and oldest and not resets -%}
         {%- set newest = alluvium.query_rows("select max(_cdc_position) as position from " ~ this)[0].position -%}
-        {%- if newest and alluvium.is_of_later_event(feed, oldest, newest) -%}
+        {%- set length = alluvium.source_position_length(feed) -%}
+        {%- if newest and oldest[:length] > newest[:length]
+            and (feed.connector != "postgresql" or not alluvium.query_rows(alluvium.lsns_of_batches_sql(change_log, batches))[0].is_mixed) -%}
             {{ return(oldest) }}
         {%- endif -%}
     {%- endif -%}
@@ -65,16 +67,21 @@
 
 
 {#
-    Whether no event from `oldest` on can be one up to `newest`, delivered again. In PostgreSQL it is of the same transaction and higher, or of
-    one that began to commit after it.
+    Whether an lsn of the new events is not above all of the others. Sent again, a PostgreSQL event may have any end of a transaction before, so that its
+    position alone does not say that it was not counted.
 #}
-{% macro is_of_later_event(feed, oldest, newest) %}
-    {%- set length = alluvium.source_position_length(feed) -%}
-    {{ return(
-        oldest[:length] > newest[:length]
-        and (feed.connector != "postgresql" or oldest[:20] == newest[:20] or oldest[:20] >= newest[21:41])
-    ) }}
-{% endmacro %}
+{% macro lsns_of_batches_sql(change_log, batches) -%}
+    select coalesce(
+        min({{ alluvium.own_lsn("_cdc_position") }}) filter (where _cdc_batch > {{ batches.after }})
+        <= max({{ alluvium.own_lsn("_cdc_position") }}) filter (where _cdc_batch <= {{ batches.after }}),
+        false
+    ) as is_mixed
+    from {{ change_log }}
+    where
+        _cdc_kind = 'change'
+        and _cdc_op <> 'r'
+        and _cdc_batch <= {{ batches.until }}
+{%- endmacro %}
 
 
 {% macro default__counted_rows(change_log, feed, delete_policy, batches, resets, adds_from) -%}
@@ -168,11 +175,17 @@ sha2(to_json(
     What all deliveries of an event share. In PostgreSQL that is its own lsn; the end of the transaction before may be another one when it is sent
     again, where the connector has passed over an empty transaction.
 #}
-{% macro event_position(feed) %}
+{% macro event_position(feed, row="") %}
     {%- if feed.connector == "postgresql" -%}
-        {{ return("if(_cdc_op = 'r', " ~ alluvium.snapshot_start(feed) ~ ", substring(_cdc_position, 22, 20))") }}
+        {{ return("if({0}_cdc_op = 'r', {1}, {2})".format(row, alluvium.snapshot_start(feed, row), alluvium.own_lsn(row ~ "_cdc_position"))) }}
     {%- endif -%}
-    {{ return(alluvium.snapshot_start(feed)) }}
+    {{ return(alluvium.snapshot_start(feed, row)) }}
+{% endmacro %}
+
+
+{# PostgreSQL's, of a position; zeros of a row of a snapshot. #}
+{% macro own_lsn(position) %}
+    {{ return("substring(" ~ position ~ ", 22, 20)") }}
 {% endmacro %}
 
 

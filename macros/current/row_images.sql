@@ -23,7 +23,9 @@
 {%- do image.append(alluvium.held_columns_where(held, "is_moved") ~ " as _cdc_moved_columns") -%}
 {#- A NULL that a row's feed ignores is no value that its source had: where none has come, NULL is the value. -#}
 {%- set unresolvable = held if alluvium.has_unavailable_values(feed) else [] -%}
-{%- do image.append(alluvium.held_columns_where(unresolvable, "is_known is not true") ~ " as _cdc_unresolved_columns") -%}
+{#- With REPLICA IDENTITY FULL nothing is held; a log from before that was declared may lack values all the same. -#}
+{%- do image.append("_cdc_unavailable_columns as _cdc_unresolved_columns" if alluvium.may_have_been_altered(feed)
+    else alluvium.held_columns_where(unresolvable, "is_known is not true") ~ " as _cdc_unresolved_columns") -%}
 select
     *,
     last_value(if(_cdc_op = 'd', null, struct(
@@ -33,6 +35,11 @@ from {% if held %}(
     {{ alluvium.held_values(from, feed, held) | indent(4) }}
 ) as held{% else %}{{ from }}{% endif %}
 {%- endmacro %}
+
+
+{% macro may_have_been_altered(feed) %}
+    {{ return(feed.connector in ["postgresql", "oracle"] and feed.replica_identity == "full") }}
+{% endmacro %}
 
 
 {% macro events_of_key_up_to_this(feed) -%}

@@ -237,11 +237,18 @@ from (
 {% endmacro %}
 
 
-{# What the source says of the newest event of the logs, which all deliveries of it share; none without one. #}
+{#
+    What the source says of the newest event of the logs; none without one. In PostgreSQL with the highest lsn that any of them has of its own: sent again,
+    an event may have another end of the transaction before (is_up_to).
+#}
 {% macro newest_event(feed, logs) %}
     {%- set positions = [] -%}
+    {%- set position = "max(" ~ alluvium.snapshot_start(feed) ~ ")" -%}
+    {%- if feed.connector == "postgresql" -%}
+        {%- set position = "concat_ws('.', left(" ~ position ~ ", 20), max(" ~ alluvium.own_lsn("_cdc_position") ~ "))" -%}
+    {%- endif -%}
     {%- for log in logs -%}
-        {%- do positions.append(alluvium.query_rows("select max(" ~ alluvium.snapshot_start(feed) ~ ") as position from " ~ log.relation)[0].position) -%}
+        {%- do positions.append(alluvium.query_rows("select nullif(" ~ position ~ ", '') as position from " ~ log.relation)[0].position) -%}
     {%- endfor -%}
     {%- set positions = positions | reject("none") | list -%}
     {%- if not positions -%}
@@ -320,7 +327,7 @@ from {{ log }} as logged
 inner join alluvium_purged_keys as purged
     on
         {{ alluvium.key_hash(feed, "logged.") }} = purged.key_hash
-        and coalesce({{ alluvium.snapshot_start(feed, "logged.") }} <= purged.until_position, true)
+        and coalesce({{ alluvium.is_up_to(feed, alluvium.snapshot_start(feed, "logged."), "logged._cdc_op", "purged.until_position") }}, true)
 where logged._cdc_kind = 'change'
 {%- endmacro %}
 

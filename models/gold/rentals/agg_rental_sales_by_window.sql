@@ -12,8 +12,9 @@ with regions as (
     select * from {{ ref("sales_regions") }}
 ),
 
+-- What changed, what is and what was are asked of one table, which a run cannot find in two stages.
 changed_payments as (
-    {{ changed_keys(ref("slv_sales__payments_state"), ["payment_id"]) }}
+    {{ changed_keys(ref("slv_sales__payments_history"), ["payment_id"]) }}
 ),
 
 -- Changed payments as they are and as they ever were: one that was sent again has left windows.
@@ -46,7 +47,8 @@ payment_windows as (
         country,
         cast(amount as decimal(10, 2)) as amount,
         window(timestamp_seconds(payment_date), '10 minutes', '5 minutes') as sliding_window
-    from {{ ref("slv_sales__payments") }}
+    from {{ ref("slv_sales__payments_history") }}
+    where _is_current
 ),
 
 payments as (

@@ -580,15 +580,27 @@ def test_is_misfit(macros: Renderer) -> None:
     torn = macros.sql("is_misfit", column("a", "array<int>"), feed())
     assert "<> size(filter(`value__a`, element -> element is not null)))" in torn
     assert macros.render("is_changed_value", column("a", "int"), "x", "v") is None
-    assert macros.sql("is_changed_value", column("a", "float"), "x", "v") == (
-        "abs(v) = cast('Infinity' as float) and x not like '%Inf%'"
+    assert macros.sql("is_changed_value", column("a", "double"), "x", "v") == (
+        "abs(v) = cast('Infinity' as double) and x not like '%Inf%'"
     )
+    assert macros.sql("is_changed_value", column("a", "float"), "x", "v").endswith(
+        "not like '%Inf%' or " + macros.sql("is_rounded_float", "x", "v")
+    )
+    assert_expression_parses(macros.sql("is_rounded_float", "x", "v"))
     assert macros.sql("is_changed_value", column("a", "date"), "x", "v") == "v < date '-4713-11-24'"
     for type_, zone in (("timestamp", "Z"), ("timestamp_ntz", "")):
         changed = macros.sql("is_changed_value", column("a", type_), "x", "v")
         assert changed == (
             f"v < {type_} '-4713-11-24 00:00:00{zone}' and v <> {type_} '-290308-12-21 19:59:27.6{zone}'"
         )
+
+
+def test_time_that_no_database_has(macros: Renderer) -> None:
+    later = "`value__a` >= timestamp_ntz '+10000-01-01 00:00:00'"
+    assert macros.sql("is_of_wider_time", column("a", "timestamp_ntz"), feed(connector="mysql"), "`value__a`") == later
+    assert macros.sql("is_misfit", column("a", "timestamp_ntz"), feed(connector="mysql")).endswith(f" or {later}))")
+    assert macros.render("is_of_wider_time", column("a", "timestamp_ntz"), feed(), "v") is None
+    assert macros.render("is_of_wider_time", column("a", "int"), feed(connector="mysql"), "v") is None
 
 
 def test_is_lost_inside(macros: Renderer) -> None:

@@ -44,6 +44,7 @@ def state(newest: str | None = None, oldest: str | None = None) -> Renderer:
     renderer.answers = {
         "set alluvium.oldest_change.": [{"value": oldest}] if oldest else [],
         "select max(_cdc_position)": ({"position": newest},),
+        "is_mixed": [{"is_mixed": False}],
         "show tblproperties": [],
         "unix_micros(min(source_ts))": RESETS,
         "select _cdc_file_path from": [],
@@ -117,35 +118,39 @@ def test_require_countable() -> None:
 
 
 def test_adds_from() -> None:
-    assert state(position(19, 20), position(29, 30)).render("adds_from", PLAIN, []) == position(29, 30)
-    assert state(position(19, 20), position(29, 30)).render("adds_from", PLAIN, RESETS) is None
+    def adds_from(newest: str | None, oldest: str, options: Any, resets: Any = (), is_mixed: bool = False) -> Any:
+        renderer = state(newest, oldest)
+        renderer.answers["is_mixed"] = [{"is_mixed": is_mixed}]
+        return renderer.render("adds_from", LOG, options, BATCHES, list(resets))
+
+    assert adds_from(position(19, 20), position(29, 30), PLAIN) == position(29, 30)
+    assert adds_from(position(19, 20), position(29, 30), PLAIN, RESETS) is None
+    # Of the same transaction, delivered in two runs; of one before; the same event.
+    assert adds_from(position(10, 20), position(10, 25), PLAIN) == position(10, 25)
+    assert adds_from(position(10, 20), position(10, 15), PLAIN) is None
+    assert adds_from(position(10, 20), position(10, 20), PLAIN) is None
+    # Sent again with another end of the transaction before, it would look later.
+    assert adds_from(position(10, 20), position(25, 20), PLAIN, is_mixed=True) is None
     built_anew = state(position(19, 20), position(29, 30))
     built_anew.incremental = False
-    assert built_anew.render("adds_from", PLAIN, []) is None
+    assert built_anew.render("adds_from", LOG, PLAIN, BATCHES, []) is None
 
 
-@pytest.mark.parametrize(
-    ("newest", "oldest", "is_later"),
-    [
-        ((10, 20), (20, 25), True),
-        # Of the same transaction, delivered in two runs; of one before; the same event.
-        ((10, 20), (10, 25), True),
-        ((10, 20), (10, 15), False),
-        ((10, 20), (10, 20), False),
-        # A transaction that was committed while that of the newest event was open: it may be one of that, sent again.
-        ((10, 20), (15, 18), False),
-    ],
-)
-def test_is_of_later_event(macros: Renderer, newest: Any, oldest: Any, is_later: bool) -> None:
-    assert macros.render("is_of_later_event", PLAIN, position(*oldest), position(*newest)) is is_later
-
-
-def test_is_of_later_event_of_a_binlog(macros: Renderer) -> None:
+def test_adds_from_of_a_binlog() -> None:
     def at(row: int) -> str:
         return f"{1:010}.{99:020}.{row:010}.1.000000"
 
-    assert macros.render("is_of_later_event", MYSQL, at(2), at(1))
-    assert not macros.render("is_of_later_event", MYSQL, at(1), at(1))
+    assert state(at(1), at(2)).render("adds_from", LOG, MYSQL, BATCHES, []) == at(2)
+    assert state(at(1), at(1)).render("adds_from", LOG, MYSQL, BATCHES, []) is None
+
+
+def test_lsns_of_batches_sql(macros: Renderer) -> None:
+    sql = macros.render("lsns_of_batches_sql", LOG, BATCHES)
+    assert "filter (where _cdc_batch > 4)" in sql
+    assert "and _cdc_batch <= 6" in sql
+    assert_parses(sql)
+    assert macros.render("own_lsn", "_cdc_position") == "substring(_cdc_position, 22, 20)"
+    assert position(19, 20)[21:41].strip("0") == "2"
 
 
 @pytest.mark.parametrize("options", [ODD, MYSQL, FLATTENED], ids=["postgresql", "mysql", "flattened"])

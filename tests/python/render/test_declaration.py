@@ -26,6 +26,8 @@ def declared(macros: Renderer, **options: Any) -> str:
         ({"decimal_handling_mode": "string"}, ["decimal_handling_mode"]),
         ({"apply_as_deletes": "op = 'D'", "full_dumps": {"a": "b"}}, ["apply_as_deletes", "full_dumps"]),
         ({"columns": [*feed()["columns"], LATER]}, ["default"]),
+        ({"replica_identity": "default"}, []),
+        ({"replica_identity": "full"}, ["replica_identity"]),
         ({"columns": [*feed()["columns"], column("paid", "int")]}, []),
     ],
 )

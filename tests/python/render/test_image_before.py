@@ -89,3 +89,4 @@ def test_misses_image_before(macros: Renderer, options: dict[str, Any], conditio
     assert f"{condition} then concat('missing_before: ', '{reason}')" in macros.sql("reject_reason", made)
     assert f"{condition} then concat" not in macros.sql("reject_reason", WITH_KEY)
     assert "incremental_snapshot" not in macros.sql("reject_reason", WITH_KEY)
+    assert macros.render("has_no_whole_image_before", made) == reason.startswith("replica identity")

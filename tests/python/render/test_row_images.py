@@ -40,6 +40,9 @@ def test_row_images(macros: Renderer, options: dict[str, Any]) -> None:
     assert ("_cdc_held__" in sql) == (options is ODD)
     for name in ("_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"):
         assert f"as {name}" in sql
+    # A log may have events from before the table was altered.
+    assert ("_cdc_unavailable_columns as _cdc_unresolved_columns" in sql) == (options is FULL)
+    assert macros.render("may_have_been_altered", options) == (options is FULL)
     assert_parses(sql)
 
 
@@ -101,12 +104,17 @@ def test_contested_rows(macros: Renderer, resets: list[str]) -> None:
     assert_parses(macros.render("contested_rows", "changes", options, resets))
     if resets:
         assert_parses("select * from " + macros.render("changes_after_reset", "changes", options, resets))
+    once = macros.render("delivered_once", "changes", options)
+    assert "substring(_cdc_position, 22, 20)), _cdc_op order by _cdc_position desc" in once
+    assert_parses(f"select * from {once}")
 
 
 def test_parts_of_contested_rows(macros: Renderer) -> None:
     assert macros.render("takes_living_key", FULL) == (
         "_cdc_op = 'c' and _cdc_before._cdc_op <> 'd'"
-        " and left(_cdc_before._cdc_position, 41) <> left(_cdc_position, 41)"
+        " and if(_cdc_before._cdc_op = 'r', left(_cdc_before._cdc_position, 41),"
+        " substring(_cdc_before._cdc_position, 22, 20))"
+        " <> if(_cdc_op = 'r', left(_cdc_position, 41), substring(_cdc_position, 22, 20))"
     )
     assert macros.render("begins_transaction", FULL) == (
         "not coalesce(split_part(_cdc_transaction_id, ':', 1) = split_part(_cdc_before._cdc_transaction_id, ':', 1),"
