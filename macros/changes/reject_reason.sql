@@ -188,7 +188,7 @@
 #}
 {% macro is_rounded_float(text, value) %}
     {{ return(
-        "length(regexp_replace(regexp_replace(" ~ text ~ ", '[eE].*', ''), '^[-0.]+|[.]', '')) > 9 and try_cast(" ~ text ~ " as double) <> cast(" ~ value ~ " as double)"
+        "length(regexp_replace(regexp_replace(" ~ text ~ ", '[eE].*|[.]', ''), '^[-0]+|0+$', '')) > 9 and try_cast(" ~ text ~ " as double) <> cast(" ~ value ~ " as double)"
     ) }}
 {% endmacro %}
 

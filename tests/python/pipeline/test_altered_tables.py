@@ -102,9 +102,9 @@ def test_log_that_was_decoded_with_another_replica_identity_is_warned_of(project
 def test_values_of_a_wider_type_are_rejected(project: Project) -> None:
     rows = {found["id"]: (found["at"], found["amount"]) for found in project.living("widened")}
     assert rows == {
-        1: ("2024-05-01 12:00:00.123", 0.1),
-        4: ("9999-12-31 23:59:59.999", 0.1),
-        5: ("1970-01-01 00:00:00", 16777217000.0),
+        1: ("2024-05-01 12:00:00.123", 0.10000000149011612),
+        4: ("9999-12-31 23:59:59.999", 0.10000000149011612),
+        5: ("1970-01-01 00:00:00", 16777217024.0),
     }
     rejected = {(one["_cdc_reject_reason"], one["_cdc_reject_detail"]) for one in project.quarantine("widened")}
     assert rejected == {("type_misfit", "at"), ("type_misfit", "amount")}
