@@ -9,7 +9,7 @@ from alluvium.inspection.order import has_position
 from alluvium.wording import counted, first_of
 
 from .findings import Finding
-from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY
+from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY, WHOLE_DOCUMENTS
 from .transforms import WITHOUT_TRUNCATES
 
 if TYPE_CHECKING:
@@ -106,6 +106,30 @@ def _deletes(entity: Entity, where: str) -> Iterator[Finding]:
         f"{counted(sum(entity.ops.values()), 'flattened record')}, none with `__deleted`{dropped}",
         "Set `delete.tombstone.handling.mode=rewrite` in ExtractNewRecordState, and take a new snapshot.",
     )
+
+
+def _documents(entity: Entity, where: str) -> Iterator[Finding]:
+    """What MongoDB's connector leaves out of its events, unless it is told otherwise."""
+    if entity.connector != "mongodb":
+        return
+    if entity.deletes_of_nothing:
+        deletes = counted(entity.deletes_of_nothing, "delete")
+        yield Finding(
+            "deletes-not-sent",
+            where,
+            f"{deletes} without the document before: the message's key alone names it, and is not in the files",
+            "Set `capture.mode=change_streams_update_full_with_pre_image`, or keep the key in the files "
+            "(`store.envelope`). `reconcile` finds the rows that were deleted before.",
+        )
+    if entity.partial_updates:
+        yield Finding(
+            "changes-not-sent",
+            where,
+            f"{counted(entity.partial_updates, 'update')} of {entity.ops['u']} without the document after the change",
+            WHOLE_DOCUMENTS,
+            # Some of them are of documents that were deleted before the connector looked them up.
+            is_loss=entity.partial_updates == entity.ops["u"],
+        )
 
 
 def _truncates(entity: Entity, where: str) -> Iterator[Finding]:
@@ -259,6 +283,7 @@ def _key(entity: Entity, where: str) -> Iterator[Finding]:
 
 _RULES = (
     _deletes,
+    _documents,
     _truncates,
     _placeholders,
     _order,

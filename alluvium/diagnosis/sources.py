@@ -18,6 +18,11 @@ MICROSECONDS_OF_DEBEZIUM = (
 """What to do about milliseconds from Debezium."""
 MICROSECONDS_OF_QUERY = "Set `timestamp.granularity=nanos_long` (nanoseconds since 1970), and load the tables anew."
 """What to do about milliseconds from the JDBC source."""
+WHOLE_DOCUMENTS = (
+    "Set `capture.mode=change_streams_update_full` (or `change_streams_update_full_with_pre_image`), and take a new "
+    "snapshot."
+)
+"""What to do about updates without the document after them."""
 
 _OPERATIONS = {"c": "inserts", "u": "updates", "d": "deletes", "t": "truncates", "r": "reads of snapshots"}
 _FULL_DUMPS = "Land a dump of the whole table from time to time (`full_dumps`), or capture the log with Debezium."
@@ -33,7 +38,9 @@ def findings_of_debezium(configuration: Configuration, connector: str | None) ->
     yield from findings_of_transforms(configuration, connector, has_envelopes=True)
     yield from _skipped(configuration, connector)
     yield from _failures(configuration)
-    if connector != "mongodb":
+    if connector == "mongodb":
+        yield from _documents(configuration)
+    else:
         yield from _values(configuration)
         yield from _nulls(configuration)
 
@@ -65,6 +72,18 @@ def _failures(configuration: Configuration) -> Iterator[Finding]:
             configuration.name,
             f"`{option}={configuration.options[option]}`: a change that cannot be processed is left out",
             f"Set `{option}=fail`, and take a new snapshot.",
+        )
+
+
+def _documents(configuration: Configuration) -> Iterator[Finding]:
+    option = "capture.mode"
+    mode = configuration.chosen(option)
+    if mode in ("change_streams", "change_streams_with_pre_image"):
+        yield Finding(
+            "changes-not-sent",
+            configuration.name,
+            f"`{option}={configuration.options[option]}`: an update has what was changed, and not the document",
+            WHOLE_DOCUMENTS,
         )
 
 

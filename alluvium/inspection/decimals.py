@@ -26,20 +26,30 @@ class Decimals:
     question: str | None = None
 
 
-def decimals_of(columns: Collection[Values]) -> Decimals:
+def decimals_of(texts: Collection[Values], declared: Collection[Values] = ()) -> Decimals:
     """What the values of a table's columns show of its decimals.
 
-    A number with a point is no base64. Whole numbers as texts may be, and read as such they would be other numbers.
+    A number with a point is no base64, nor is a decimal of MongoDB's. Whole numbers as texts may be, and read as such
+    they would be other numbers.
 
     Args:
-        columns: what was seen of each that is a text, for all that the records say.
+        texts: what was seen of each column that is a text, for all that the records say.
+        declared: what was seen of each that is a decimal by its declaration.
     """
-    texts = [values for values in columns if values.kinds.keys() - {"null"} == {"number"}]
-    if not texts:
-        return Decimals()
-    if any("." in word for values in texts for word in values.words):
+    columns = [*texts, *declared]
+    if any("decimal" in values.kinds for values in columns):
         return Decimals("string")
-    if not any(may_be_base64(values.kinds.keys() - {"null"}) for values in columns):
+    if any(values.looks and values.looks <= {"integer", "fraction"} for values in declared):
+        return Decimals(
+            question="are its decimals doubles (decimal_handling_mode: double), or exact JSON numbers "
+            "(decimal_handling_mode: double, decimal_format: numeric)? A double keeps 15 digits."
+        )
+    numbers = [values for values in columns if values.looks == {"number"}]
+    if not numbers:
+        return Decimals()
+    if any("." in word for values in numbers for word in values.words):
+        return Decimals("string")
+    if not any(may_be_base64(values.looks) for values in columns):
         return Decimals("string")
     return Decimals(
         question="are its decimals texts (decimal_handling_mode: string), or bytes in base64 "

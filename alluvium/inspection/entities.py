@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from . import documents
 from .column_order import newest_order
 from .decimals import Decimals, decimals_of
+from .declared_types import held_against_values, is_decimal
 from .defaults import default_by_declaration, default_by_schema
 from .delete_images import has_whole_images
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
@@ -24,7 +26,7 @@ from .table_changes import DeclaredTable, TableName, find_table
 from .types import ProposedType, Values, propose_from_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from .reading import Found, Reading
     from .snapshots import MissedSnapshot
@@ -102,6 +104,8 @@ class Entity:
         controls: number of control records by kind.
         added_fields: what ExtractNewRecordState has added to flattened rows, without its prefix (``deleted``, ``lsn``).
         placeholders: by column, the number of values that PostgreSQL has not sent because an update did not touch them.
+        deletes_of_nothing: number of deletes that do not say which row they are of.
+        partial_updates: number of updates that have what was changed, and not the document (MongoDB).
         moved_keys: keys whose rows lie in more than one Hive-style folder.
         shared_positions: number of positions in a binlog that several changes have.
         schema_versions: number of different row schemas in the files.
@@ -148,6 +152,8 @@ class Entity:
     controls: Mapping[str, int]
     added_fields: tuple[str, ...]
     placeholders: Mapping[str, int]
+    deletes_of_nothing: int
+    partial_updates: int
     moved_keys: int
     shared_positions: int
     schema_versions: int
@@ -201,8 +207,9 @@ def describe_entity(
         times=_times(columns, reading),
         folders_by=[name for name in folders_by if name not in key.columns],
     )
-    decimals = _decimals(columns, reading)
-    numbers = () if table or _says_meaning(reading) else tuple(_numbers(columns, key, reading))
+    declared_types = table.types if table else {}
+    decimals = _decimals(columns, reading, declared_types)
+    numbers = tuple(_numbers(columns, key, reading, {*declared_types, *_columns_said(reading)}))
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
     return Entity(
         name=_entity_name(found, reading),
@@ -233,6 +240,8 @@ def describe_entity(
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
         placeholders=dict(reading.placeholders),
+        deletes_of_nothing=reading.deletes_of_nothing,
+        partial_updates=reading.partial_updates,
         moved_keys=_moved_keys(reading, key) if partitioned_by else 0,
         shared_positions=len(reading.deliveries.shared_positions),
         schema_versions=len({repr(schema) for schema in reading.schemas.values()}),
@@ -269,6 +278,8 @@ def _key(
         return Key(table.key, "the schema changes beside it")
     if not shape:
         return Key((), "a topic of control records")
+    if _connector(reading) == "mongodb" and any(column.name == documents.KEY for column in columns):
+        return Key((documents.KEY,), "MongoDB's key of every document")
     of_messages = key_of_messages(reading.message_keys, [column.name for column in columns])
     if of_messages:
         return of_messages
@@ -283,9 +294,11 @@ def _key(
     return asked_for_deliveries(held_against_messages(key, reading.message_keys, images), reading.deliveries.doubtful)
 
 
-def _decimals(columns: Sequence[Column], reading: Reading) -> Decimals:
-    texts = [column.name for column in columns if column.type.data_type == "string"]
-    return decimals_of([reading.values[name] for name in texts if name in reading.values])
+def _decimals(columns: Sequence[Column], reading: Reading, declared: Mapping[str, ProposedType]) -> Decimals:
+    texts = [column.name for column in columns if column.type.data_type == "string" and column.name not in declared]
+    decimals = [name for name, proposed in declared.items() if is_decimal(proposed)]
+    seen = reading.values
+    return decimals_of(*([seen[name] for name in names if name in seen] for names in (texts, decimals)))
 
 
 def _has_precise_unsigned(columns: Sequence[Column], reading: Reading) -> bool:
@@ -376,11 +389,13 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
     names = _names_in_order(reading)
     versions = versions_of_fields(schema for _, schema in schemas)
     described = {name: newest_that_holds_all(found) for name, found in versions.items()}
+    declared = held_against_values(table.types, reading.values, described) if table else {}
+    unsaid = reading.values.keys() - _columns_said(reading) - declared.keys() - reading.first_columns
     columns = []
     for name in names:
         values = reading.values.get(name, Values())
-        if table and name in table.types:
-            proposed = table.types[name]
+        if name in declared:
+            proposed = declared[name]
         elif (
             name in described
             and described[name].type != "null"
@@ -388,7 +403,7 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
         ):
             proposed = propose_from_versions(versions[name])
         else:
-            proposed = propose_from_values(name, values, described.get(name))
+            proposed = propose_from_values(name, values, described.get(name), _connector(reading))
         said = described.get(name)
         hides_nulls = said is not None and said.optional and said.has_default and said.default is not None
         is_added = any(name not in schema.fields for schema in reading.schemas.values())
@@ -397,7 +412,8 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
         )
         if sent is not None and default is None:
             proposed = replace(proposed, question=_question_of_default(name, sent, proposed))
-        lacks_default = default is None and not table and _was_added_unsaid(name, reading)
+        # Added later, in records that have no word for its default.
+        lacks_default = default is None and name in unsaid
         columns.append(Column(name, proposed, values.present < reading.images, hides_nulls, default, lacks_default))
     return tuple(columns)
 
@@ -425,18 +441,15 @@ def _question_of_default(name: str, sent: Any, proposed: ProposedType) -> str:
     )
 
 
-def _was_added_unsaid(name: str, reading: Reading) -> bool:
-    """Whether a column was added later, in records that have no word for its default."""
-    return name in reading.values and name not in reading.first_columns and not _says_meaning(reading)
+def _columns_said(reading: Reading) -> set[str]:
+    """The columns of which records say themselves what their values mean, and which default they have."""
+    return {name for schema in reading.schemas.values() for name in schema.fields} if reading.says_meaning else set()
 
 
-def _says_meaning(reading: Reading) -> bool:
-    """Whether the records say themselves what their values mean, and which default a column has."""
-    return bool(reading.schemas) and reading.says_meaning
-
-
-def _numbers(columns: Sequence[Column], key: Key, reading: Reading) -> Iterator[str]:
+def _numbers(columns: Sequence[Column], key: Key, reading: Reading, said: Collection[str]) -> Iterator[str]:
     for column in columns:
+        if column.name in said:
+            continue
         is_plain = column.type.data_type in ("int", "bigint") and not column.type.question
         is_plain = is_plain and not column.type.semantic_type and column.name not in key.columns
         if is_plain and may_be_times(column.name, reading.values.get(column.name, Values())):

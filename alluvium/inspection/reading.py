@@ -132,6 +132,8 @@ class Reading:
     values: dict[str, Values] = field(default_factory=dict)
     orders: dict[tuple[str, ...], float] = field(default_factory=dict)
     images: int = 0
+    deletes_of_nothing: int = 0
+    partial_updates: int = 0
     first_columns: frozenset[str] = frozenset()
     first_change: datetime | None = None
     last_change: datetime | None = None
@@ -221,7 +223,10 @@ class Reading:
             self.schemas[id(record.schema)] = record.schema
             before_it = self.schema_times.get(id(record.schema), 0.0)
             self.schema_times[id(record.schema)] = max(before_it, moment.timestamp()) if moment else before_it
-        _, after = _images_of(op, record)
+        before, after = _images_of(op, record)
+        # A document is named by the message's key, too, where the sink has stored that.
+        self.deletes_of_nothing += op == "d" and before is None and not record.is_stored
+        self.partial_updates += op == "u" and after is None
         if after is not None:
             self._add_image(after)
             self._add_order(tuple(after), moment.timestamp() if moment else 0.0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spark_udfs.record import describe
 from spark_udfs.semantic_types import STORE_ENVELOPE
 
+from .documents import parse_document
 from .schemas import Schema, from_connect
 
 if TYPE_CHECKING:
@@ -113,16 +114,33 @@ def _recognise(value: Any, schema: Schema | None) -> Record:
         if value["op"] in _OPERATIONS:
             return _envelope(value, schema)
         if "before" in value or "after" in value:
-            raise UnreadableRecordError(f"unknown_op: {json.dumps(value['op'])[:40]}")
+            raise _unknown_op(value["op"])
     added = {name: value[name] for name in value if _ADDED.match(name)}
     if added:
         row = {name: value[name] for name in value if name not in added and not name.startswith("__")}
-        op = added.get("__op") or ("d" if str(added.get("__deleted")).lower() == "true" else "u")
+        op = _operation_of_flattened(added)
         source = {name[2:].removeprefix("source_"): item for name, item in added.items()}
         return Record(
             "truncate" if op == "t" else "flattened", op, after=row, source=source, schema=_row_schema(schema, row)
         )
     return Record("row", after=value, schema=_row_schema(schema, value))
+
+
+def _operation_of_flattened(added: Mapping[str, Any]) -> str:
+    """As the macros tell it (flattened_operations)."""
+    if str(added.get("__deleted")).lower() == "true":
+        return "d"
+    op = added.get("__op")
+    if op is None:
+        return "u"
+    # A logical message passes through ExtractNewRecordState as it is.
+    if op not in _OPERATIONS or op == "m":
+        raise _unknown_op(op)
+    return str(op)
+
+
+def _unknown_op(op: Any) -> UnreadableRecordError:
+    return UnreadableRecordError(f"unknown_op: {json.dumps(op)[:40]}")
 
 
 def _envelope(value: Mapping[str, Any], schema: Schema | None) -> Record:
@@ -139,7 +157,7 @@ def _mapping(value: Any) -> Mapping[str, Any] | None:
     if isinstance(value, str):
         # MongoDB's documents are texts.
         try:
-            value = json.loads(value)
+            value = parse_document(value)
         except ValueError:
             return None
     return value if isinstance(value, dict) else None

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .types import MAX_PRECISION, ProposedType
+from .types import MAX_PRECISION, TEXT_OF_DECIMAL, ProposedType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,8 +137,9 @@ def _propose(column: Mapping[str, Any]) -> ProposedType:
     length, scale = column.get("length"), column.get("scale")
     why = name if length is None else f"{name}({length}{'' if scale is None else f',{scale}'})"
     if name.removesuffix(" UNSIGNED") in ("DECIMAL", "NUMERIC"):
-        fits = (length or 10) <= MAX_PRECISION
-        return ProposedType(f"decimal({length or 10},{scale or 0})" if fits else "string", why)
+        if (length or 10) > MAX_PRECISION:
+            return ProposedType("string", why, TEXT_OF_DECIMAL)
+        return ProposedType(f"decimal({length or 10},{scale or 0})", why)
     if name == "BIGINT UNSIGNED":
         return ProposedType("decimal(20,0)", why, is_unsigned=True)
     if name == "DATETIME":

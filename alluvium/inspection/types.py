@@ -50,22 +50,26 @@ _PRIMITIVES = {
 CONNECT_DATE = "org.apache.kafka.connect.data.Date"
 CONNECT_TIME = "org.apache.kafka.connect.data.Time"
 CONNECT_TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
-_DATES = {names.DATE, CONNECT_DATE, "io.debezium.time.IsoDate"}
+ISO_DATE = "io.debezium.time.IsoDate"
+ISO_TIME = "io.debezium.time.IsoTime"
+ISO_TIMESTAMP = "io.debezium.time.IsoTimestamp"
+_DATES = {names.DATE, CONNECT_DATE, ISO_DATE}
 _LOCAL_TIMESTAMPS = {
     names.TIMESTAMP,
     names.MICRO_TIMESTAMP,
     names.NANO_TIMESTAMP,
     CONNECT_TIMESTAMP,
-    "io.debezium.time.IsoTimestamp",
+    ISO_TIMESTAMP,
 }
 _TIMES = {
     names.TIME,
     names.MICRO_TIME,
     names.NANO_TIME,
     CONNECT_TIME,
-    "io.debezium.time.IsoTime",
+    ISO_TIME,
     "io.debezium.time.ZonedTime",
 }
+TEXT_OF_DECIMAL = "decimal"
 VARIABLE_SCALE = "io.debezium.data.VariableScaleDecimal"
 _ZONED_TIMESTAMP = "io.debezium.time.ZonedTimestamp"
 
@@ -96,7 +100,7 @@ def propose_from_schema(schema: Schema) -> ProposedType:
     if schema.type == "map":
         return ProposedType("map<string,string>", "map")
     if schema.type == "uint64":
-        return ProposedType("decimal(20,0)", why, "decimal")
+        return ProposedType("decimal(20,0)", why, TEXT_OF_DECIMAL)
     if schema.type in ("struct", "unknown"):
         return ProposedType("string", f"{why}: kept as its JSON text")
     return ProposedType(_PRIMITIVES[schema.type], why)
@@ -117,7 +121,7 @@ def _propose_decimal(schema: Schema) -> ProposedType:
     return ProposedType(f"decimal({precision},{scale})", why)
 
 
-_ISO_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
+_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 # Debezium writes a timestamptz of infinity in this word.
 ISO_ZONED = re.compile(r"^[+-]?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.]\d+)?(Z|[+-]\d\d:?\d\d)$|^-?infinity$")
 _ISO_LOCAL = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d+)?)?$")
@@ -128,8 +132,14 @@ _NUMBER = re.compile(r"^-?\d+([.]\d+)?(E[+-]\d+)?$", re.IGNORECASE)
 _WORD = r"(?:(?:[A-Z]?[a-z]+|(?:[a-z]{2,})?(?:[A-Z][a-z]{2,})+)\d*|[A-Z\d]+|[a-z\d]+)"
 _WORDS = re.compile(rf"^/?{_WORD}(?:/{_WORD})*$")
 _TIME_NAME = re.compile(r"(_at|_ts|_on|date|time|timestamp|created|updated|birth|born|last_update)$", re.IGNORECASE)
-# Units of the times that occur: days up to the year 4707, milliseconds from 1973 to 5138, microseconds from 1973 on.
-_UNITS = (("days", 0, 10**6), ("milliseconds", 10**11, 10**14), ("microseconds", 10**14, 10**17))
+# Units of the times that occur: days up to the year 4707, milliseconds and microseconds from 1973 to 5138, nanoseconds
+# from 1973 to the end of 64 bits.
+_UNITS = (
+    ("days", 0, 10**6),
+    ("milliseconds", 10**11, 10**14),
+    ("microseconds", 10**14, 10**17),
+    ("nanoseconds", 10**17, 2**63),
+)
 _MOST = 0.8
 _MAX_WORDS = 8
 _MAX_WORD_LENGTH = 16
@@ -175,6 +185,16 @@ class Values:
                 self.units[unit] += 1
 
     @property
+    def looks(self) -> set[str]:
+        """What the values look like that are not NULL."""
+        return set(self.kinds.keys() - {"null"})
+
+    @property
+    def unit(self) -> str | None:
+        """The unit in which most of the whole numbers would be times since 1970, or None."""
+        return next((unit for unit, count in self.units.items() if count >= _MOST * self.kinds["integer"]), None)
+
+    @property
     def present(self) -> int:
         """Number of values that are not NULL."""
         return sum(self.kinds.values()) - self.kinds["null"]
@@ -182,7 +202,7 @@ class Values:
     @property
     def are_iso_times(self) -> bool:
         """Whether they are dates, or dates and times without a zone, in ISO 8601."""
-        return self.kinds.keys() - {"null"} in ({"date"}, {"local"})
+        return self.looks in ({"date"}, {"local"})
 
 
 class JsonNumber(str):
@@ -191,7 +211,33 @@ class JsonNumber(str):
     __slots__ = ()
 
 
-_KINDS = {type(None): "null", bool: "boolean", int: "integer", JsonNumber: "fraction", list: "array"}
+class Milliseconds(int):
+    """A time in a document of MongoDB, in milliseconds since 1970."""
+
+
+class DecimalText(str):
+    """The text of a decimal in a document of MongoDB."""
+
+    __slots__ = ()
+
+
+class Base64(str):
+    """Bytes in a document of MongoDB, in base64."""
+
+    __slots__ = ()
+
+
+_KINDS = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "double",
+    JsonNumber: "fraction",
+    list: "array",
+    Milliseconds: "milliseconds",
+    DecimalText: "decimal",
+    Base64: "bytes",
+}
 
 
 def _kind_of(value: Any) -> str:
@@ -206,7 +252,7 @@ def _kind_of(value: Any) -> str:
 
 def _kind_of_text(value: str) -> str:
     if value[:1].isdigit() or value[:1] in ("+", "-"):
-        for kind, pattern in (("date", _ISO_DATE), ("zoned", ISO_ZONED), ("local", _ISO_LOCAL), ("number", _NUMBER)):
+        for kind, pattern in (("date", _DATE), ("zoned", ISO_ZONED), ("local", _ISO_LOCAL), ("number", _NUMBER)):
             if pattern.match(value):
                 return kind
     elif value == "infinity":
@@ -222,15 +268,18 @@ _MAX_REMEMBERED = 40
 _kind_of_short_text = lru_cache(maxsize=20_000)(_kind_of_text)
 
 
-def propose_from_values(name: str, values: Values, schema: Schema | None = None) -> ProposedType:
+def propose_from_values(
+    name: str, values: Values, schema: Schema | None = None, connector: str | None = None
+) -> ProposedType:
     """The type of a column whose records do not say what it means; what values cannot say is asked.
 
     Args:
         name: of the column.
         values: what was seen of it.
         schema: how its values are stored, where the file says that much.
+        connector: of the records, or None.
     """
-    kinds = {kind for kind in values.kinds if kind != "null"}
+    kinds = values.looks
     count = sum(values.kinds.values())
     # Beside texts that are none, what could be base64 is a word.
     seen = {"word" if kind == "base64" and "text" in kinds else kind for kind in kinds}
@@ -240,13 +289,17 @@ def propose_from_values(name: str, values: Values, schema: Schema | None = None)
     if kinds == {"boolean"}:
         return ProposedType("boolean", why)
     if kinds == {"integer"}:
-        return _propose_integer(name, values, why, "int" if schema and schema.type == "int32" else "bigint")
+        stored_as = "int" if schema and schema.type == "int32" else "bigint"
+        return _propose_integer(name, values, why, stored_as, has_zone=connector == "mongodb")
     if kinds <= {"integer", "fraction"}:
         return ProposedType(
             "double", why, question=f"{name} has fractions: is it a decimal in the source, and of which scale?"
         )
     if kinds == {"zoned"}:
-        return ProposedType("timestamp", why)
+        # Of MongoDB a time is milliseconds where nothing else is declared.
+        return ProposedType("timestamp", why, _ZONED_TIMESTAMP if connector == "mongodb" else None)
+    if kinds & _KINDS_OF_DOCUMENTS:
+        return _propose_from_document(name, kinds, why)
     if kinds == {"variable_scale"}:
         return ProposedType("string", why, VARIABLE_SCALE)
     if kinds == {"array"}:
@@ -260,9 +313,30 @@ def propose_from_values(name: str, values: Values, schema: Schema | None = None)
     if may_be_base64(kinds):
         return ProposedType("string", why, question=f"{name} looks like {_BASE64_QUESTION}")
     if kinds == {"number"}:
-        return ProposedType(
-            "string", why, question=f"{name} has numbers as texts: is it a decimal, and of which scale?"
-        )
+        return _propose_number_text(name, why)
+    return ProposedType("string", why)
+
+
+def _propose_number_text(name: str, why: str) -> ProposedType:
+    return ProposedType("string", why, question=f"{name} has numbers as texts: is it a decimal, and of which scale?")
+
+
+_KINDS_OF_DOCUMENTS = {"double", "milliseconds", "decimal", "bytes"}
+
+
+def _propose_from_document(name: str, kinds: set[str], why: str) -> ProposedType:
+    """The type of a field of MongoDB's documents, which say of some values what they are."""
+    if kinds == {"milliseconds"}:
+        return ProposedType("timestamp", why)
+    if kinds == {"bytes"}:
+        return ProposedType("binary", why)
+    if kinds <= {"integer", "double"}:
+        return ProposedType("double", why)
+    if kinds <= {"integer", "double", "decimal"}:
+        return _propose_number_text(name, why)
+    if kinds == {"milliseconds", "zoned"}:
+        question = f"{name} has times as numbers and as texts: which of them shall be read (semantic_type)?"
+        return ProposedType("timestamp", why, _ZONED_TIMESTAMP, question)
     return ProposedType("string", why)
 
 
@@ -279,20 +353,22 @@ _BIGINT = range(-(2**63), 2**63)
 
 def _propose_wide_integer(lowest: int, highest: int, why: str) -> ProposedType:
     if lowest >= 0 and highest < 2**64:
-        return ProposedType("decimal(20,0)", f"{why}: more than a bigint", "decimal")
+        return ProposedType("decimal(20,0)", f"{why}: more than a bigint", TEXT_OF_DECIMAL)
     if max(abs(lowest), abs(highest)) < 10**MAX_PRECISION:
-        return ProposedType(f"decimal({MAX_PRECISION},0)", f"{why}: more than a bigint", "decimal")
+        return ProposedType(f"decimal({MAX_PRECISION},0)", f"{why}: more than a bigint", TEXT_OF_DECIMAL)
     return ProposedType("string", f"{why}: more digits than Spark's {MAX_PRECISION}")
 
 
-def _propose_integer(name: str, values: Values, why: str, stored_as: str) -> ProposedType:
+def _propose_integer(name: str, values: Values, why: str, stored_as: str, *, has_zone: bool) -> ProposedType:
     lowest, highest = values.lowest or 0, values.highest or 0
     if lowest not in _BIGINT or highest not in _BIGINT:
         return _propose_wide_integer(lowest, highest, f"{why}, from {lowest} to {highest}")
-    unit = next((unit for unit, count in values.units.items() if count >= _MOST * values.kinds["integer"]), None)
+    unit = values.unit
     if unit is None or not _TIME_NAME.search(name):
         return ProposedType(stored_as, f"{why}, from {lowest} to {highest}")
-    data_type, semantic_type = _TYPES_OF_UNITS[unit]
+    data_type, semantic_type = TYPES_OF_UNITS[unit]
+    # No time of MongoDB's is a local one.
+    data_type = "timestamp" if has_zone and data_type == "timestamp_ntz" else data_type
     return ProposedType(
         data_type,
         f"its name, and numbers as large as {unit} since 1970",
@@ -301,8 +377,10 @@ def _propose_integer(name: str, values: Values, why: str, stored_as: str) -> Pro
     )
 
 
-_TYPES_OF_UNITS = {
+TYPES_OF_UNITS = {
     "days": ("date", None),
     "milliseconds": ("timestamp_ntz", names.TIMESTAMP),
     "microseconds": ("timestamp_ntz", names.MICRO_TIMESTAMP),
+    "nanoseconds": ("timestamp_ntz", names.NANO_TIMESTAMP),
 }
+"""Type and semantic type of times since 1970, by their unit."""

@@ -57,6 +57,7 @@ MONGODB = {
     "transforms.unwrap.type": "io.debezium.connector.mongodb.transforms.ExtractNewDocumentState",
     "transforms.unwrap.add.fields": "op,source.ts_ms,source.ord",
 }
+MONGODB_SOURCE = {"connector.class": MONGODB["connector.class"], "capture.mode": "change_streams_update_full"}
 STOPPED_SINK = {**GOOD_SINK, "behavior.on.null.values": "fail", "transforms": "f"}
 TOMBSTONE_FILTER = {
     "transforms.f.type": "org.apache.kafka.connect.transforms.Filter",
@@ -127,6 +128,8 @@ def test_good_set_up_has_no_finding(root: Path) -> None:
         ("schemas-not-checked", GOOD_SINK, {"schema.compatibility": "NONE", "flush.size": "100"}),
         ("rotation-by-wall-clock", GOOD_SINK, {"rotate.schedule.interval.ms": "60000"}),
         ("folders-by-mutable-column", GOOD_SINK, {"partition.field.name": "note"}),
+        ("changes-not-sent", MONGODB_SOURCE, {"capture.mode": "change_streams"}),
+        ("changes-not-sent", MONGODB_SOURCE, {"capture.mode": "CHANGE_STREAMS_WITH_PRE_IMAGE"}),
         ("query-without-delay", GOOD_QUERY, {"timestamp.delay.interval.ms": None}),
         ("changes-not-sent", GOOD_QUERY, {"mode": "incrementing"}),
         ("configuration-unread", GOOD_SINK, {"flush.size": "${env:FLUSH}"}),
@@ -257,6 +260,26 @@ def test_query_has_no_deletes(root: Path) -> None:
 def test_records(root: Path, code: str, records: list[Any]) -> None:
     landed(root, *records)
     assert code in found(root)
+
+
+@pytest.mark.parametrize(
+    ("records", "code", "is_loss"),
+    [
+        ([("d", None, None)], "deletes-not-sent", True),
+        ([("d", "{}", None)], "deletes-not-sent", None),
+        ([("u", None, None)], "changes-not-sent", True),
+        # The document of the first was deleted before the connector looked it up.
+        ([("u", None, None), ("u", None, "{}")], "changes-not-sent", False),
+        ([("u", None, "{}")], "changes-not-sent", None),
+    ],
+)
+def test_documents_that_are_not_sent(
+    root: Path, records: list[tuple[str, str | None, str | None]], code: str, is_loss: bool | None
+) -> None:
+    source = {"connector": "mongodb", "collection": "orders", "ts_ms": 1, "ord": 1}
+    landed(root, *({"op": op, "before": before, "after": after, "source": source} for op, before, after in records))
+    finding = found(root).get(code)
+    assert (finding and finding.is_loss) is is_loss
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import pytest
 
+from alluvium.inspection import inspect
 from alluvium.inspection.numbers import asks_about, columns_of_question, may_be_times, question_of_numbers
 from alluvium.inspection.types import Values
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -39,3 +46,20 @@ def test_question_says_its_columns() -> None:
 def test_question_is_about_a_column_of_any_name(column: str, expected: bool) -> None:
     assert asks_about(question_of_numbers(["a, b", "due"]), column) is expected
     assert not asks_about("which of a, b, due shall be read?", column)
+
+
+def test_column_that_came_after_the_schemas_is_asked_about(tmp_path: Path) -> None:
+    """A converter that was told to send no schemas any more: the old ones say nothing of a new column."""
+    fields = [{"type": "int32", "optional": False, "field": name} for name in ("id", "size")]
+    image = {"type": "struct", "optional": True, "fields": fields, "field": "after"}
+    source = {"connector": "postgresql", "table": "people", "lsn": 100}
+    old, new = (
+        {"before": None, "after": row, "source": source, "op": "c"}
+        for row in ({"id": 1, "size": 5}, {"id": 2, "size": 6, "born": -4000, "expires": 1_714_564_800_000})
+    )
+    wrapped = {"schema": {"type": "struct", "optional": False, "fields": [image]}, "payload": old}
+    for offset, record in enumerate((wrapped, new)):
+        (tmp_path / f"s.public.people+0+{offset}.json").write_text(json.dumps(record), encoding="utf-8")
+    (entity,) = inspect(str(tmp_path)).entities
+    assert entity.numbers == ("expires",)
+    assert [column.name for column in entity.columns if column.lacks_default] == ["born", "expires"]

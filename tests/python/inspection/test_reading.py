@@ -59,6 +59,9 @@ def with_schema(*fields: Any) -> str:
         '{"id": ' + "[" * 5000 + "]" * 5000 + "}",
         event(op="z"),
         event(op={"a": 1}),
+        '{"id": 1, "__op": 5}',
+        '{"id": 1, "__op": ["c"], "__deleted": "false"}',
+        '{"id": 1, "__op": "m"}',
         with_schema({"type": "int32"}),
         with_schema({"type": "weird", "field": "id"}),
         with_schema({"type": ["int32"], "field": "id"}),
@@ -116,6 +119,12 @@ def test_topic_without_rows(tmp_path: Path, content: bytes, name: str, kind: str
     text = printed(inspect(landed(tmp_path, content, name=name)))
     assert f"orders  {kind} " in text
     assert ("  ! " in text) is (kind == "unreadable")
+
+
+def test_flattened_delete_is_one_whatever_its_op(tmp_path: Path) -> None:
+    inspection = inspect(landed(tmp_path, '{"id": 1, "__op": 5, "__deleted": "true"}\n{"id": 1, "__op": "c"}\n'))
+    assert (dict(inspection.entities[0].ops), inspection.entities[0].errors) == ({"d": 1, "c": 1}, ())
+    assert "1 c, 1 d" in printed(inspection)
 
 
 def test_control_records_are_no_changes(tmp_path: Path) -> None:
