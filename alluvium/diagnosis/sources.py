@@ -38,6 +38,7 @@ def findings_of_debezium(configuration: Configuration, connector: str | None) ->
     yield from findings_of_transforms(configuration, connector, has_envelopes=True)
     yield from _skipped(configuration, connector)
     yield from _failures(configuration)
+    yield from _keys(configuration)
     if connector == "mongodb":
         yield from _documents(configuration)
     else:
@@ -72,6 +73,18 @@ def _failures(configuration: Configuration) -> Iterator[Finding]:
             configuration.name,
             f"`{option}={configuration.options[option]}`: a change that cannot be processed is left out",
             f"Set `{option}=fail`, and take a new snapshot.",
+        )
+
+
+def _keys(configuration: Configuration) -> Iterator[Finding]:
+    option = "message.key.columns"
+    if configuration.has(option):
+        yield Finding(
+            "key-unknown",
+            configuration.name,
+            f"`{option}={configuration.options[option]}`: the messages of these tables have another key than the table",
+            "Say in `key` the columns that tell the rows apart: these only where they do.",
+            is_loss=False,
         )
 
 

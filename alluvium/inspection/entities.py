@@ -14,7 +14,17 @@ from .declared_types import held_against_values, is_decimal
 from .defaults import default_by_declaration, default_by_schema
 from .delete_images import has_whole_images
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
-from .keys import Key, asked_for_deliveries, held_against_messages, key_by_data, key_of_messages, key_of_rows
+from .keys import (
+    Key,
+    asked_for_deliveries,
+    contradicted,
+    held_against_messages,
+    is_coarser,
+    key_by_data,
+    key_of_messages,
+    key_of_rows,
+)
+from .living_rows import are_shared
 from .mixtures import question_of_folders, question_of_tables
 from .names import name_filter, name_of_folder
 from .numbers import may_be_times, question_of_numbers
@@ -246,7 +256,7 @@ def describe_entity(
         shared_positions=len(reading.deliveries.shared_positions),
         schema_versions=len({repr(schema) for schema in reading.schemas.values()}),
         offsets={
-            partition: _offsets(spans, is_read_whole=reading.objects == len(found.objects) and not reading.objects_cut)
+            partition: _offsets(spans, is_read_whole=_is_read_whole(found, reading))
             for partition, spans in sorted(reading.spans.items())
         },
         first_change=reading.first_change,
@@ -261,6 +271,10 @@ def describe_entity(
         decimals=decimals,
         has_precise_unsigned=_has_precise_unsigned(columns, reading),
     )
+
+
+def _is_read_whole(found: Found, reading: Reading) -> bool:
+    return reading.objects == len(found.objects) and not reading.objects_cut
 
 
 def _has_envelopes(reading: Reading) -> bool:
@@ -280,10 +294,12 @@ def _key(
         return Key((), "a topic of control records")
     if _connector(reading) == "mongodb" and any(column.name == documents.KEY for column in columns):
         return Key((documents.KEY,), "MongoDB's key of every document")
-    of_messages = key_of_messages(reading.message_keys, [column.name for column in columns])
-    if of_messages:
+    names, folders = [column.name for column in columns], found.objects[0][1].partitioned_by
+    of_messages = key_of_messages(reading.message_keys, names)
+    are_all = _is_read_whole(found, reading) and not reading.errors and not set(folders) & set(names)
+    if of_messages and shape != "row" and not are_shared(reading.changes, of_messages.columns, are_all=are_all):
         return of_messages
-    name, folders = _entity_name(found, reading), found.objects[0][1].partitioned_by
+    name = _entity_name(found, reading)
     candidates = [column.name for column in columns if not column.has_nulls]
     images = [change.after for change in reading.changes if change.after]
     key = (
@@ -291,6 +307,9 @@ def _key(
         if shape == "row"
         else key_by_data(name, reading.changes, candidates, folders)
     )
+    if of_messages:
+        is_none = shape != "row" or is_coarser(of_messages.columns, key, images)
+        return contradicted(of_messages, key) if is_none else of_messages
     return asked_for_deliveries(held_against_messages(key, reading.message_keys, images), reading.deliveries.doubtful)
 
 

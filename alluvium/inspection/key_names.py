@@ -26,18 +26,23 @@ def is_own_key(name: str, entity: str, others: Sequence[str] = ()) -> bool:
     Args:
         name: of the column.
         entity: name of the table.
-        others: the other columns that are called like a key. Where there is none, an abbreviation is the table's
-            (``CUST_ID`` in ``CUSTOMER``); beside another one it may be a part of its name (``user_id`` in
-            ``userroles``).
+        others: the other columns that are called like a key. Where there is none, an abbreviation of all of the table's
+            words is the table's (``CUST_ID`` in ``CUSTOMER``); beside another one it may be a part of its name
+            (``user_id`` in ``userroles``), as it is where another word follows (``user_id`` in ``user_roles``).
     """
     words = _words(name)
     if words == ["id"]:
         return True
+    of_entity = [word for word in _words(entity) if not word.isdigit()]
     column, tables = "".join(words), _singulars("".join(_words(entity)))
     if any(column == table + ending for table in tables for ending in _ENDINGS):
         return True
     stem = "".join(words[:-1])
-    is_abbreviation = len(stem) >= MIN_ABBREVIATION and any(table.startswith(stem) for table in tables)
+    is_abbreviation = (
+        len(stem) >= MIN_ABBREVIATION
+        and len(stem) > len("".join(of_entity[:-1]))
+        and any(table.startswith(stem) for table in tables)
+    )
     return not others and is_abbreviation and is_named_like_key(name)
 
 

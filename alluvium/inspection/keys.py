@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
 from alluvium.wording import counted
@@ -13,12 +14,16 @@ from .key_names import inner_columns, is_named_like_key, is_own_key
 from .living_rows import Inserts, count_inserts, is_key, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from .living_rows import RowChange
 
 MAX_KEY_COLUMNS = 4
 """Longest key that is looked for in the data; a longer one has to be seen in message keys or schema changes."""
+MAX_SETS = 1_000
+"""Sets of columns that are tried, those first that are called like a key: a hundred columns have millions of sets."""
+MAX_PLAYED_SETS = 50
+"""Those of them that tell all rows apart which were inserted, and are held against the other changes, too."""
 _HAS_IT_A_KEY = "has the table a key? Say `key: [column, ...]`, or `key: []` if it has none."
 MIN_TESTS = 10
 """Rows that could have contradicted a column before it is believed, where it is not called after its table."""
@@ -52,6 +57,34 @@ def key_of_messages(keys: Sequence[Any], columns: Iterable[str]) -> Key | None:
     if len(names) != 1 or not set(next(iter(names))) <= set(columns):
         return None
     return Key(next(iter(names)), f"the message keys of {len(keys)} records")
+
+
+def contradicted(of_messages: Key, by_data: Key) -> Key:
+    """The key of messages that the rows do not bear out, as a question; neither is taken before that is answered.
+
+    Args:
+        of_messages: by the messages' own keys.
+        by_data: by the changes, or by the rows.
+    """
+    question = f"{_is_the_key(of_messages.columns)}, as the messages have it"
+    if by_data.columns:
+        question += f", or is it {', '.join(by_data.columns)}"
+    said = (
+        "Several rows have one value of it, or one row has several: message.key.columns and ValueToKey make such keys."
+    )
+    return Key((), f"{of_messages.why}, which the rows do not bear out", f"{question}? {said}")
+
+
+def is_coarser(columns: Sequence[str], key: Key, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether bare rows, which may have one row several times, are told apart by another key than by these columns.
+
+    Args:
+        columns: that are said to be the key.
+        key: by the rows.
+        rows: of the files.
+    """
+    told, said = (len({values_of(row, names) for row in rows}) for names in (key.columns, columns))
+    return bool(key.columns) and said < told == len(rows)
 
 
 def held_against_messages(key: Key, keys: Sequence[Any], images: Iterable[Mapping[str, Any]]) -> Key:
@@ -148,18 +181,50 @@ def _unique(entity: str, changes: Sequence[RowChange], candidates: Sequence[str]
     rows = [change.after for change in changes if change.after]
     why = f"unique in {counted(len(rows), 'image')} of the data"
     named = [name for name in candidates if is_named_like_key(name)]
-    unique = [name for name in named if is_key(changes, [name])]
+    apart = _rows_apart(changes, candidates)
+    unique = [name for name in named if apart.are_told_by([name]) and is_key(changes, [name])]
     if unique:
         return _named_key(entity, unique, named, folders, rows, count_inserts(changes), why)
+    images = counted(len(rows), "image")
+    if not apart.are_told_by(candidates):
+        return Key((), f"not even all columns without NULL are unique together in {images}", _HAS_IT_A_KEY)
     others = [name for name in candidates if name not in named]
-    for length in range(1, min(MAX_KEY_COLUMNS, len(candidates)) + 1):
-        for names in combinations([*named, *others], length):
-            columns = tuple(name for name in candidates if name in names)
-            if is_key(changes, columns):
-                return Key(columns, why, f"{_is_the_key(columns)}?")
-    return Key(
-        (), f"no set of up to {MAX_KEY_COLUMNS} columns is unique in {counted(len(rows), 'image')}", _HAS_IT_A_KEY
+    sets = (
+        tuple(name for name in candidates if name in names)
+        for length in range(1, min(MAX_KEY_COLUMNS, len(candidates)) + 1)
+        for names in combinations([*named, *others], length)
     )
+    likely = (columns for columns in islice(sets, MAX_SETS) if apart.are_told_by(columns))
+    for columns in islice(likely, MAX_PLAYED_SETS):
+        if is_key(changes, columns):
+            return Key(columns, why, f"{_is_the_key(columns)}?")
+    tried = "no set" if next(sets, None) is None else "none of the sets that were tried"
+    return Key((), f"{tried} of up to {MAX_KEY_COLUMNS} columns is unique in {images}", _HAS_IT_A_KEY)
+
+
+@dataclass(frozen=True)
+class _RowsApart:
+    """Rows of which no two have one key, by column: it takes less time to count values than to play all changes."""
+
+    count: int
+    values: Mapping[str, Sequence[str]]
+
+    def are_told_by(self, columns: Sequence[str]) -> bool:
+        """Whether the columns have other values in each row."""
+        return len(set(zip(*(self.values[name] for name in columns), strict=True))) == self.count
+
+
+def _rows_apart(changes: Sequence[RowChange], columns: Sequence[str]) -> _RowsApart:
+    """The rows of one snapshot, or those that were created, where no row was deleted: whichever are more."""
+    groups: dict[Hashable, list[Mapping[str, Any]]] = defaultdict(list)
+    can_come_again = any(change.op in ("d", "t") for change in changes)
+    for change in changes:
+        if change.after is not None and change.op == "r" and change.transaction is not None:
+            groups[change.transaction].append(change.after)
+        elif change.after is not None and change.op == "c" and not can_come_again:
+            groups[None].append(change.after)
+    rows = max(groups.values(), key=len, default=[])
+    return _RowsApart(len(rows), {name: [str(row.get(name)) for row in rows] for name in columns})
 
 
 def _named_key(

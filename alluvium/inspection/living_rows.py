@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 # What all rows of one snapshot have in common, by connector; the rows' own times differ in some of them.
 _SNAPSHOT_POSITIONS = (("lsn",), ("file", "pos"), ("commit_lsn",), ("scn",))
@@ -104,12 +104,34 @@ def is_key(changes: Sequence[RowChange], columns: Sequence[str]) -> bool:
         changes: in the order of their partitions.
         columns: of the key.
     """
+    rows = _played(changes, lambda image: values_of(image, columns))
+    return rows is not None and rows.have_one_each() and rows.are_named_by_deletes()
+
+
+def are_shared(changes: Sequence[RowChange], columns: Sequence[str], *, are_all: bool) -> bool:
+    """Whether changes show that rows which live at once have the same values of columns, or a row changes its own.
+
+    Other than of a key that is looked for, a column may be NULL, and deletes may name rows from before.
+
+    Args:
+        changes: in the order of their partitions.
+        columns: that are said to be the key.
+        are_all: whether no change between them was left out: else a row may be gone that was not seen to go.
+    """
+    if not are_all or any(change.op == "d" and change.before is None for change in changes):
+        changes = [change for change in changes if change.op in ("r", "u")]
+    rows = _played(changes, lambda image: None if image is None else tuple(str(image.get(name)) for name in columns))
+    return rows is None or not rows.have_one_each()
+
+
+def _played(changes: Sequence[RowChange], key_of: Callable[[Mapping[str, Any] | None], Hashable]) -> _LivingRows | None:
+    """The rows that live after the changes; None where one of them makes no sense."""
     rows = _LivingRows()
     for change in changes:
         if change.op == "t":
             rows.truncate()
             continue
-        before, after = values_of(change.before, columns), values_of(change.after, columns)
+        before, after = key_of(change.before), key_of(change.after)
         if change.op == "d":
             fits = before is not None
             rows.delete(before)
@@ -118,8 +140,8 @@ def is_key(changes: Sequence[RowChange], columns: Sequence[str]) -> bool:
         else:
             fits = rows.write(change.op, after, change.transaction)
         if not fits:
-            return False
-    return rows.make_sense()
+            return None
+    return rows
 
 
 def values_of(image: Mapping[str, Any] | None, columns: Sequence[str]) -> tuple[str, ...] | None:
@@ -151,7 +173,7 @@ class _LivingRows:
 
     def write(self, op: str, key: Any, transaction: Any) -> bool:
         if transaction is None or transaction != self._transaction:
-            if not self._each_has_one_row():
+            if not self.have_one_each():
                 return False
             self._taken_twice.clear()
             self._transaction = transaction
@@ -169,10 +191,10 @@ class _LivingRows:
                 self._taken_twice.add(key)
         return True
 
-    def _each_has_one_row(self) -> bool:
+    def have_one_each(self) -> bool:
+        """Whether no key has more than one row, now that a transaction is at its end."""
         return not any(self._rows.get(key, 0) > 1 for key in self._taken_twice)
 
-    def make_sense(self) -> bool:
-        # Deletes bring the key, so most of them name a row, where the rows from before are there.
-        names_rows = not self._in_snapshot or self._deletes_of_nothing * 2 <= self._deletes
-        return self._each_has_one_row() and names_rows
+    def are_named_by_deletes(self) -> bool:
+        """Whether most deletes name a row, where the rows from before are there."""
+        return not self._in_snapshot or self._deletes_of_nothing * 2 <= self._deletes

@@ -128,6 +128,7 @@ def test_good_set_up_has_no_finding(root: Path) -> None:
         ("schemas-not-checked", GOOD_SINK, {"schema.compatibility": "NONE", "flush.size": "100"}),
         ("rotation-by-wall-clock", GOOD_SINK, {"rotate.schedule.interval.ms": "60000"}),
         ("folders-by-mutable-column", GOOD_SINK, {"partition.field.name": "note"}),
+        ("key-unknown", GOOD_SOURCE, {"message.key.columns": "public.orders:customer_id"}),
         ("changes-not-sent", MONGODB_SOURCE, {"capture.mode": "change_streams"}),
         ("changes-not-sent", MONGODB_SOURCE, {"capture.mode": "CHANGE_STREAMS_WITH_PRE_IMAGE"}),
         ("query-without-delay", GOOD_QUERY, {"timestamp.delay.interval.ms": None}),

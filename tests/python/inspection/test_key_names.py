@@ -16,6 +16,15 @@ def test_name_like_a_key_ends_in_a_word(name: str, expected: bool) -> None:
     assert is_named_like_key(name) is expected
 
 
+OF_OTHER_TABLES = (
+    ("user_id", "user_roles"),
+    ("order_id", "OrderLines"),
+    ("customer_id", "customer_versions"),
+    ("account_id", "accounts_audit"),
+    ("cust_id", "customer_orders"),
+)
+
+
 @pytest.mark.parametrize(
     ("name", "entity", "others", "expected"),
     [
@@ -29,6 +38,10 @@ def test_name_like_a_key_ends_in_a_word(name: str, expected: bool) -> None:
         ("customer_id", "orders", (), False),
         ("CUST_ID", "CUSTOMER", (), True),
         ("user_id", "userroles", ("role_id",), False),
+        # Where the table's name goes on with another word, it is the key of another table.
+        *((name, entity, (), False) for name, entity in OF_OTHER_TABLES),
+        ("order_li_id", "order_lines", (), True),
+        ("ORD_ID", "orders_2024", (), True),
         ("paid", "payments", (), False),
     ],
 )

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import json
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from alluvium.inspection import Entity, inspect
 from alluvium.inspection.delete_images import has_whole_images
-from alluvium.inspection.keys import Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
-from alluvium.inspection.living_rows import Inserts, RowChange, count_inserts, transaction_of
+from alluvium.inspection.keys import MAX_SETS, Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
+from alluvium.inspection.living_rows import Inserts, RowChange, are_shared, count_inserts, is_key, transaction_of
 
 
 def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:
@@ -227,3 +231,88 @@ def test_default_in_deletes_is_no_column_of_the_key(
 def test_fewer_message_keys_than_values_are_asked_about(message_keys: list[str], is_asked: bool) -> None:
     key = held_against_messages(Key(("id",), "unique"), message_keys, [{"id": number} for number in range(3)])
     assert (key.question is not None) == is_asked
+
+
+@pytest.mark.parametrize(
+    ("entity", "row"),
+    [
+        ("user_roles", {"user_id": 1, "role": "admin"}),
+        ("order_lines", {"order_id": 1, "line": 1}),
+        ("product_prices", {"product_id": 1, "currency": "EUR"}),
+    ],
+)
+def test_key_of_another_table_is_asked_about(entity: str, row: dict[str, Any]) -> None:
+    name, other = row
+    changes = [change("r", {name: number, other: row[other]}) for number in range(3)]
+    key = key_by_data(entity, changes, [name, other])
+    assert (key.columns, key.question) == (
+        (name,),
+        f"is the key {name}? It may be unique by chance in 3 images.",
+    )
+
+
+def stored(op: str, key: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Events of rows, or bare rows where there is no op, with a column as the key of their messages."""
+    source = {"connector": "postgresql", "table": "orders"}
+    records = []
+    for offset, row in enumerate(rows):
+        position = {**source, "lsn": 100 if op == "r" else offset}
+        value = {"before": None, "after": row, "op": op, "source": position} if op else row
+        metadata = {"partition": 0, "offset": offset}
+        records.append({"key": {key: row[key]}, "value": value, "headers": {}, "metadata": metadata})
+    return records
+
+
+def inspected(folder: Path, records: list[dict[str, Any]]) -> Entity:
+    path = folder / "s.public.orders" / "0" / "0000000000009.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    return inspect(str(folder)).entities[0]
+
+
+@pytest.mark.parametrize("op", ["r", "c", ""])
+@pytest.mark.parametrize("is_unique", [True, False])
+def test_message_keys_are_held_against_the_rows(tmp_path: Path, op: str, is_unique: bool) -> None:
+    rows = [{"order_id": number, "customer_id": number if is_unique else number % 3} for number in range(6)]
+    key = inspected(tmp_path, stored(op, "customer_id", rows)).key
+    if is_unique:
+        assert (key.columns, key.question) == (("customer_id",), None)
+    else:
+        assert key.columns == ()
+        assert "is the key customer_id, as the messages have it, or is it order_id?" in str(key.question)
+
+
+def test_bare_row_that_comes_again_contradicts_no_message_key(tmp_path: Path) -> None:
+    rows = [{"order_id": number % 3, "note": f"n{number}"} for number in range(6)]
+    key = inspected(tmp_path, stored("", "order_id", rows)).key
+    assert (key.columns, key.question) == (("order_id",), None)
+
+
+def test_said_key_that_rows_share() -> None:
+    rows = [change("r", {"id": number, "region": None}) for number in range(2)]
+    assert not are_shared(rows, ["id", "region"], are_all=True), "a column of the key may be NULL"
+    assert are_shared(rows, ["region"], are_all=True)
+    unseen = [change("d", {"id": number}) for number in range(5)]
+    assert not are_shared([*rows, *unseen], ["id"], are_all=True), "of rows from before the log"
+    again = [change("c", {"id": 1}, number) for number in range(3)]
+    assert are_shared(again, ["id"], are_all=True)
+    assert not are_shared(again, ["id"], are_all=False), "a delete between them may not have been read"
+    assert not are_shared([*again, RowChange("d", None, None)], ["id"], are_all=True)
+    moved = RowChange("u", {"id": 1}, {"id": 2}, 9)
+    assert are_shared([moved], ["id"], are_all=False)
+
+
+def test_search_of_a_key_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [f"c{number}" for number in range(60)]
+    # No set of four columns tells all rows apart, all of them together do.
+    rows = [change("r", {name: number >> place & 1 for place, name in enumerate(columns)}) for number in range(64)]
+    tried = count()
+    monkeypatch.setattr("alluvium.inspection.keys.is_key", lambda *of: next(tried) >= 0 and is_key(*of))
+    key = key_by_data("things", rows, columns)
+    assert (key.columns, key.why) == ((), "none of the sets that were tried of up to 4 columns is unique in 64 images")
+    doubled = key_by_data("things", [*rows, rows[0]], columns)
+    assert doubled.why == "not even all columns without NULL are unique together in 65 images"
+    assert next(tried) == 0, "to count values is enough"
+    assert MAX_SETS == 1_000, "docs/guide/inspect.md says so"
+    few = key_by_data("things", rows, columns[:6])
+    assert few.why == "no set of up to 4 columns is unique in 64 images"
