@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from alluvium.inspection.shapes import OTHER_CONVERTER
+
 from .findings import Finding
 from .sinks import findings_of_sink, findings_of_storage_sink
-from .sources import findings_of_debezium, findings_of_query
+from .sources import findings_of_debezium, findings_of_query, is_of_cloud_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +55,13 @@ def _findings_by_class(configuration: Configuration, inspection: Inspection | No
             configuration.name,
             "`errors.tolerance=all`: a record that a converter or transform fails at is left out",
             "Leave it out: the connector then stops at such a record, and loses none.",
+        )
+    if is_of_cloud_events(configuration):
+        yield Finding(
+            "lines-broken",
+            configuration.name,
+            f"`value.converter={configuration.options['value.converter']}`: no model reads CloudEvents",
+            OTHER_CONVERTER,
         )
     package, _, simple = configuration.class_name.lower().rpartition(".")
     short = simple.removesuffix("connector")

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.order import has_position
+from alluvium.inspection.records import NO_BYTES
+from alluvium.inspection.shapes import CLOUD_EVENT, OTHER_CONVERTER
 from alluvium.wording import counted, first_of
 
 from .findings import Finding
@@ -230,14 +232,34 @@ def _explained(shape: str | None, explained: int, holes: int) -> str:
 
 
 def _errors(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.errors:
-        path, line, error = entity.errors[0]
+    by_remedy: dict[str, list[tuple[str, int, str]]] = {}
+    for path, line, error in entity.errors:
+        by_remedy.setdefault(_remedy(path, error), []).append((path, line, error))
+    for remedy, errors in by_remedy.items():
+        path, line, error = errors[0]
         yield Finding(
             "lines-broken",
             where,
-            f"{counted(len(entity.errors), 'broken line')}; the first: {path}, line {line}: {error}",
-            "They go to quarantine. Land a torn file anew, whole, under the same name.",
+            f"{counted(len(errors), 'broken line')}; the first: {path}, line {line}: {error}",
+            remedy,
         )
+
+
+def _remedy(path: str, error: str) -> str:
+    """What becomes of what cannot be read, and what to do: a reader of this project's, or Spark itself, meets it."""
+    name = path.lower()
+    if error == CLOUD_EVENT:
+        return OTHER_CONVERTER
+    if error == NO_BYTES:
+        return "They are passed over: the changes that they should have had are missing. Land them anew, whole."
+    if name.endswith(".zst"):
+        return "Such a file stops the change log until it is taken away. Land it anew, plain or with gzip."
+    if name.endswith((".bz2", ".deflate")):
+        return (
+            "Spark decodes such a file by its name; a torn one stops the change log until it is taken away. Land them "
+            "anew, plain or with gzip."
+        )
+    return "They go to quarantine. Land a torn file anew, whole, under the same name."
 
 
 def _shapes(entity: Entity, where: str) -> Iterator[Finding]:

@@ -117,6 +117,11 @@ def _values(configuration: Configuration) -> Iterator[Finding]:
         )
 
 
+def is_of_cloud_events(configuration: Configuration) -> bool:
+    """Whether a connector's converter makes CloudEvents of changes."""
+    return configuration.options.get("value.converter", "").endswith(".CloudEventsConverter")
+
+
 def _nulls(configuration: Configuration) -> Iterator[Finding]:
     converter = configuration.options.get("value.converter", "")
     of_converter = _option_of_nulls(converter)
@@ -129,7 +134,7 @@ def _nulls(configuration: Configuration) -> Iterator[Finding]:
                 f"no `{option}={value}`",
                 f"Set it to `{value}`, where a nullable column has a default.",
             )
-    if not of_converter:
+    if not of_converter and not is_of_cloud_events(configuration):
         yield Finding(
             "nulls-as-defaults",
             configuration.name,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+NO_BYTES = "truncated: 0 bytes, and Spark lists no such file"
+"""What is wrong with a file of which nothing was written."""
 _UNSUPPORTED = {b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4", b"PK\x03\x04": "zip"}
 
 
@@ -66,6 +68,9 @@ def read_content(content: bytes, path: str, *, is_cut: bool = False, text_bytes:
         return Content("json", errors=[(0, f"unknown_format: {unsupported}; JSON lines are read plain or with gzip")])
     found = _recognise(content, path)
     found.is_cut = is_cut
+    if not content and (found.format != "json" or found.compression):
+        found.errors.append((0, NO_BYTES))
+        return found
     records = (
         _plain_lines(content, is_cut=is_cut)
         if found.format == "json" and not found.compression

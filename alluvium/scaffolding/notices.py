@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from alluvium.inspection.shapes import CLOUD_EVENT, OTHER_CONVERTER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -35,8 +37,10 @@ def of_feeds(feeds: Sequence[Feed], sources: Change, *, history: bool) -> Iterat
 
 
 def of_entities_without_columns(entities: Sequence[Entity]) -> Iterator[tuple[str, str]]:
-    """Of entities for which nothing is written."""
+    """Of entities for which nothing is written, or of which a part is not read."""
     for entity in entities:
+        if any(error == CLOUD_EVENT for _, _, error in entity.errors):
+            yield entity.name, f"it has CloudEvents, which no model reads. {OTHER_CONVERTER}"
         if entity.shape and not entity.columns:
             yield (
                 entity.name,

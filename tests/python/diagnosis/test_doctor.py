@@ -362,6 +362,35 @@ def test_offsets_that_two_files_have(root: Path) -> None:
     assert not found(root)["offsets-missing"].is_loss
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "remedy"),
+    [
+        ("0.json.zst", b"\x28\xb5\x2f\xfd\x24\x00", "Such a file stops the change log until it is taken away."),
+        ("0.json.bz2", b"BZh91AY&SY", "a torn one stops the change log"),
+        ("0.snappy.parquet", b"", "They are passed over"),
+        ("0.json.gz", b"", "They are passed over"),
+        ("0.snappy.parquet", b"PAR1", "They go to quarantine."),
+        ("0.json.gz", b"\x1f\x8b", "They go to quarantine."),
+        ("0.json", b'{"id"', "They go to quarantine."),
+    ],
+)
+def test_what_becomes_of_a_broken_file(root: Path, name: str, content: bytes, remedy: str) -> None:
+    (root / f"{TOPIC}+0+{name}").write_bytes(content)
+    assert remedy in found(root)["lines-broken"].remedy
+
+
+def test_cloud_events(root: Path) -> None:
+    event = {"id": "1", "source": "/debezium/shop", "specversion": "1.0", "type": "x", "iodebeziumop": "c"}
+    landed(root, event, '{"id"')
+    remedies = [finding.remedy for finding in diagnose(inspect(str(root)))]
+    assert len(remedies) == 2, "what is broken beside them is a finding of its own"
+    assert any("Set `value.converter` to" in remedy for remedy in remedies)
+    config = {**GOOD_SOURCE, "value.converter": "io.debezium.converters.CloudEventsConverter"}
+    by_converter = found(landed(root, *CHANGES), config)
+    assert by_converter.keys() == {"lines-broken"}
+    assert by_converter["lines-broken"].where == "connector0"
+
+
 def test_other_files(root: Path) -> None:
     landed(root, ENVELOPE)
     (root / TOPIC / "orders.avsc").write_text("{}", encoding="utf-8")

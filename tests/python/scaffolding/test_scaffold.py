@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -252,3 +253,13 @@ def test_scalar_is_read_as_it_was(value: Any) -> None:
     text = scalar(value)
     assert "\n" not in text
     assert yaml.safe_load(f"x: {text}")["x"] == value
+
+
+def test_topic_of_cloud_events_is_named(root: Path) -> None:
+    event = {"id": "1", "source": "/debezium/shop", "specversion": "1.0", "type": "x", "iodebeziumop": "c"}
+    path = root / "landing" / "shop.public.items" / "shop.public.items+0+0.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(event), encoding="utf-8")
+    scaffold = scaffolded(root)
+    assert [feed.name for feed in scaffold.feeds] == ["orders"]
+    assert [(name, "CloudEvents" in notice) for name, notice in scaffold.notices] == [("items", True)]
