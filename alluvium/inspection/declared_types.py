@@ -142,7 +142,7 @@ def _counted_in(unit: str, name: str, declared: ProposedType, semantic_type: str
 def _of_other_values(name: str, declared: ProposedType, looks: Iterable[str]) -> ProposedType:
     question = (
         f"{name} is {_in_the_source(declared)}, and its values look like {' and '.join(sorted(looks))}: which "
-        f"data_type has it? {declared.data_type} does not hold them."
+        f"data_type has it, and how does the connector send it? {declared.data_type} takes other ones."
     )
     return replace(declared, semantic_type=None, question=question)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from .types import Base64, DecimalText, Milliseconds
+from .types import Base64, DecimalText, Milliseconds, Text, is_like_bytes_or_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ KEY = "_id"
 def parse_document(text: str) -> Any:
     """A document with its fields unwrapped (document_fields); deeper ones stay as they are.
 
-    A number with a fraction is a double in the database, too: its decimals are wrapped.
+    A number with a fraction is a double in the database, too, and a text is a text: decimals and bytes are wrapped.
 
     Args:
         text: of the document.
@@ -32,6 +32,8 @@ def parse_document(text: str) -> Any:
 
 
 def _unwrapped(value: Any) -> Any:
+    if isinstance(value, str) and is_like_bytes_or_number(value):
+        return Text(value)
     if not isinstance(value, dict) or not next(iter(value), "").startswith("$"):
         return value
     for name, unwrap in _WRAPPERS.items():

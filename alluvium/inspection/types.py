@@ -227,6 +227,12 @@ class Base64(str):
     __slots__ = ()
 
 
+class Text(str):
+    """A text in a document of MongoDB that looks like bytes or a number, and is neither."""
+
+    __slots__ = ()
+
+
 _KINDS = {
     type(None): "null",
     bool: "boolean",
@@ -237,7 +243,13 @@ _KINDS = {
     Milliseconds: "milliseconds",
     DecimalText: "decimal",
     Base64: "bytes",
+    Text: "text",
 }
+
+
+def is_like_bytes_or_number(value: str) -> bool:
+    """Whether a text may be bytes in base64, or a decimal."""
+    return _kind_of(value) in ("base64", "number")
 
 
 def _kind_of(value: Any) -> str:

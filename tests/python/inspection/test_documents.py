@@ -45,6 +45,9 @@ def found(folder: Path, *records: Any) -> Entity:
         ("2024-05-01T00:00:00Z", "timestamp", "io.debezium.time.ZonedTimestamp"),
         ({"$binary": "AQID", "$type": "00"}, "binary", None),
         ({"$binary": {"base64": "AQID", "subType": "00"}}, "binary", None),
+        # Decimals and bytes are wrapped, so these are texts.
+        ("AeJA", "string", None),
+        ("12.50", "string", None),
         # What the macros do not unwrap either.
         ({"$timestamp": {"t": 1, "i": 1}}, "string", None),
         ({"$date": [1]}, "string", None),
@@ -60,7 +63,10 @@ def test_wrapped_value_says_its_type(tmp_path: Path, value: Any, data_type: str,
 
 
 def test_scale_of_a_decimal_is_asked_for(tmp_path: Path) -> None:
-    landed(tmp_path, change("c", {"_id": 1, "price": {"$numberDecimal": "12"}, "code": "AeJA"}))
+    landed(tmp_path, change("c", {"_id": "1234", "code": "AeJA"}))
+    (feed,) = feeds_of(inspect(str(tmp_path)))
+    assert (feed.questions, feed.options.get("decimal_handling_mode")) == ((), None)
+    landed(tmp_path, change("c", {"_id": "1234", "price": {"$numberDecimal": "12"}, "code": "AeJA"}))
     (feed,) = feeds_of(inspect(str(tmp_path)))
     assert feed.options["decimal_handling_mode"] == "string"
     assert "price has numbers as texts: is it a decimal, and of which scale?" in feed.questions
