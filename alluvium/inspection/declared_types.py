@@ -45,6 +45,7 @@ _LOOKS = {
 """What the values of each type look like, as far as the macros take them; those of a text may be anything."""
 _DAY = 24 * 60 * 60 * 1000
 """Milliseconds of a day; as microseconds they are a minute and a half."""
+_TIMESTAMPS = {unit: semantic_type for unit, (_, semantic_type) in TYPES_OF_UNITS.items() if semantic_type}
 _BITS = "io.debezium.data.Bits"
 
 
@@ -109,12 +110,17 @@ def _held(name: str, declared: ProposedType, values: Values, schema: Schema | No
 
 
 def _local_timestamp(name: str, declared: ProposedType, values: Values) -> ProposedType:
-    if values.unit in (None, "days"):
-        return declared
-    semantic_type = TYPES_OF_UNITS[str(values.unit)][1]
-    if semantic_type == declared.semantic_type:
-        return declared
-    return _counted_in(f"{values.unit} since 1970", name, declared, str(semantic_type))
+    units = {unit: semantic_type for unit, semantic_type in _TIMESTAMPS.items() if values.units[unit]}
+    for unit, semantic_type in units.items():
+        if unit == values.unit and semantic_type != declared.semantic_type:
+            return _counted_in(f"{unit} since 1970", name, declared, semantic_type)
+    if values.unit is None and len(units) > 1:
+        question = (
+            f"{name} is {_in_the_source(declared)}: do its numbers count {' or '.join(units)} since 1970? They are as "
+            f"large as either. Say data_type: {declared.data_type} with its semantic_type."
+        )
+        return replace(declared, question=question)
+    return declared
 
 
 def _time_of_day(name: str, declared: ProposedType, values: Values) -> ProposedType:

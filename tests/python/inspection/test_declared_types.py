@@ -45,6 +45,8 @@ def held(
     ("declared", "values", "data_type", "semantic_type"),
     [
         (DATETIME, [MICROSECONDS, None], "timestamp_ntz", "io.debezium.time.MicroTimestamp"),
+        # One of them is of 1970.
+        (DATETIME, [*[MICROSECONDS] * 9, MILLISECONDS], "timestamp_ntz", "io.debezium.time.MicroTimestamp"),
         (("DATETIME", 3), [MILLISECONDS], "timestamp_ntz", "io.debezium.time.Timestamp"),
         (DATETIME, ["2024-05-01T12:00:00Z"], "timestamp_ntz", "io.debezium.time.IsoTimestamp"),
         (TIME, [45_296_789_000, -1], "string", "io.debezium.time.MicroTime"),
@@ -73,6 +75,12 @@ def test_values_that_fit(declared: Declared, values: list[Any], data_type: str, 
         (DATETIME, [MILLISECONDS], "io.debezium.time.Timestamp", "as large as milliseconds since 1970: does it count"),
         (("DATETIME",), [MICROSECONDS], "io.debezium.time.MicroTimestamp", "as large as microseconds since 1970"),
         (DATETIME, [MICROSECONDS * 1000], "io.debezium.time.NanoTimestamp", "as large as nanoseconds since 1970"),
+        (
+            DATETIME,
+            [MILLISECONDS, MICROSECONDS],
+            "io.debezium.time.MicroTimestamp",
+            "do its numbers count milliseconds or microseconds since 1970?",
+        ),
         (TIME, [45_296_789], "io.debezium.time.Time", "as large as milliseconds since midnight"),
         (TIME, [45_296_789, "12:34:56Z"], None, "look like integer and text: which data_type"),
         (("DATE",), ["yesterday!"], None, "x is DATE in the source, and its values look like text"),
