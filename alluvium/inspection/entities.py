@@ -297,6 +297,8 @@ def _key(
     names, folders = [column.name for column in columns], found.objects[0][1].partitioned_by
     of_messages = key_of_messages(reading.message_keys, names)
     are_all = _is_read_whole(found, reading) and not reading.errors and not set(folders) & set(names)
+    # By default ExtractNewRecordState leaves deletes out.
+    are_all = are_all and (shape != "flattened" or any(change.op == "d" for change in reading.changes))
     if of_messages and shape != "row" and not are_shared(reading.changes, of_messages.columns, are_all=are_all):
         return of_messages
     name = _entity_name(found, reading)

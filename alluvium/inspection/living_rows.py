@@ -116,7 +116,8 @@ def are_shared(changes: Sequence[RowChange], columns: Sequence[str], *, are_all:
     Args:
         changes: in the order of their partitions.
         columns: that are said to be the key.
-        are_all: whether no change between them was left out: else a row may be gone that was not seen to go.
+        are_all: whether no change between them was left out, deletes among them: else a row may be gone that was not
+            seen to go.
     """
     if not are_all or any(change.op == "d" and change.before is None for change in changes):
         changes = [change for change in changes if change.op in ("r", "u")]

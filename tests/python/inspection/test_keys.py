@@ -288,6 +288,12 @@ def test_bare_row_that_comes_again_contradicts_no_message_key(tmp_path: Path) ->
     assert (key.columns, key.question) == (("order_id",), None)
 
 
+def test_row_that_was_created_again_contradicts_no_message_key_where_deletes_are_dropped(tmp_path: Path) -> None:
+    rows = [{"order_id": number % 3, "__op": "c", "__lsn": number} for number in range(6)]
+    key = inspected(tmp_path, stored("", "order_id", rows)).key
+    assert (key.columns, key.question) == (("order_id",), None)
+
+
 def test_said_key_that_rows_share() -> None:
     rows = [change("r", {"id": number, "region": None}) for number in range(2)]
     assert not are_shared(rows, ["id", "region"], are_all=True), "a column of the key may be NULL"
