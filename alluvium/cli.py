@@ -33,6 +33,7 @@ from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
 from alluvium.thrift_server import HOST, PORT
+from spark_udfs.record import describe
 
 EXIT_CODES = """
 Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
@@ -394,13 +395,13 @@ def _print_json(value: Any) -> None:
 
 
 def main() -> None:
-    """Run the command line; an error that has a remedy is one sentence, with ``--debug`` a traceback as well."""
+    """Run the command line; an error is one sentence, with ``--debug`` a traceback as well."""
     try:
         try:
             app()
         finally:
             sys.stdout.flush()
-    except (AlluviumError, OSError, UnicodeError) as error:
+    except Exception as error:
         if isinstance(error, OSError):
             _give_up_output()
         if "--debug" in sys.argv:
@@ -415,11 +416,23 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, AlluviumError):
         return str(error)
     if isinstance(error, UnicodeEncodeError):
-        return f"the output takes {error.encoding} alone, which has not every character; set PYTHONIOENCODING=utf-8."
+        return _sentence_of_characters(error)
     if isinstance(error, OSError):
         subject = error.filename or "the output, or a file that is read"
         return f"{subject}: {error.strerror or error}; --debug shows where."
-    return f"a text is not in UTF-8 ({error}); --debug shows which."
+    if isinstance(error, UnicodeError):
+        return f"a text is not in UTF-8 ({error}); --debug shows which."
+    return f"an error of its own: {describe(error)}; run it again with --debug for the traceback."
+
+
+def _sentence_of_characters(error: UnicodeEncodeError) -> str:
+    if not "\ud800" <= error.object[error.start] <= "\udfff":
+        return f"the output takes {error.encoding} alone, which has not every character; set PYTHONIOENCODING=utf-8."
+    around = ascii(error.object[max(0, error.start - 20) : error.end + 20])
+    return (
+        f"the files have a name or a text with half of a character, which UTF-8 cannot write ({around}): mend it in "
+        "the source, or have the connector rename the column or leave it out (ReplaceField)."
+    )
 
 
 def _give_up_output() -> None:

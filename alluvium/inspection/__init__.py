@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
@@ -58,6 +59,12 @@ class Inspection:
             raise AlluviumError(
                 f"{self.name} has change files, none of which can be read; the first: {path}, line {line}: {error}. "
                 f"{remedy}"
+            )
+        csv = next((path for path in self.others if ".csv" in PurePosixPath(path.lower()).suffixes), None)
+        if csv:
+            raise AlluviumError(
+                f"{self.name} has no change files that are read: CSV ({csv}) is not, JSON lines, Avro and Parquet are; "
+                "have them written in one of these (AWS DMS: DataFormat=parquet among the settings of its S3 endpoint)."
             )
         raise AlluviumError(f"{self.name} has no change files; give the folder that the sink connector writes to.")
 

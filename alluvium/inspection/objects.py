@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from alluvium import AlluviumError
 
@@ -78,7 +78,7 @@ def open_storage(location: str) -> Storage:
             raise LocationError(f"{location}: no bucket in it; write {parts.scheme}://bucket/prefix, with two slashes.")
         return S3Storage(bucket, prefix.strip("/"))
     if parts.scheme == "file":
-        return LocalStorage(Path(parts.path))
+        return LocalStorage(Path(unquote(parts.path)))
     if parts.scheme and "://" in location:
         raise LocationError(f"{location}: {parts.scheme}:// cannot be read; give a local folder or s3://bucket/prefix.")
     try:

@@ -480,6 +480,13 @@ def test_folder_without_change_files_is_not_a_sound_one(root: Path) -> None:
     assert "deletes-not-sent" not in found(root, GOOD_SOURCE, GOOD_SINK), "configurations can be looked at alone"
 
 
+@pytest.mark.parametrize("name", ["LOAD00000001.csv", "20240101.CSV.gz"])
+def test_folder_of_csv(root: Path, name: str) -> None:
+    (root / name).write_text("1,a\n", encoding="utf-8")
+    with pytest.raises(AlluviumError, match=rf"CSV \({name}\) is not, .*AWS DMS: DataFormat=parquet"):
+        found(root)
+
+
 def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     landed(root, *CHANGES)
     assert run(capsys, monkeypatch, str(root)) == (0, "Nothing found.\n")

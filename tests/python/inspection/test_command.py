@@ -80,6 +80,13 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *ar
     return int(ended.value.code or 0), output.out, output.err
 
 
+def test_escapes_of_a_file_url(tmp_path: Path) -> None:
+    (tmp_path / "a b%").mkdir()
+    (tmp_path / "a b%" / "orders.json").write_text('{"id": 1}\n', encoding="utf-8")
+    found = inspect(f"file://{tmp_path}/a%20b%25")
+    assert (found.location, len(found.entities)) == (str(tmp_path.resolve() / "a b%"), 1)
+
+
 def test_lines_of_a_pipe_are_whole(
     landed: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from alluvium import AlluviumError, cli
 from alluvium.inspection import inspect
 from alluvium.scaffolding import plan
 
-from .project import SOURCES, document, scaffolded
+from .project import SOURCES, document, landed, scaffolded
 
 
 def arguments(root: Path) -> list[str]:
@@ -60,6 +60,44 @@ def test_file_that_cannot_be_written(
         "dbt_project.yml",
         "silver",
     ]
+
+
+@pytest.mark.parametrize("debug", [[], ["--debug"]])
+def test_error_that_nobody_has_thought_of(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, debug: list[str]
+) -> None:
+    def slip(*_: object, **__: object) -> None:
+        raise TypeError("'<' not supported\nbetween these")
+
+    monkeypatch.setattr(cli, "plan", slip)
+    monkeypatch.setattr("sys.argv", ["alluvium", *arguments(root), *debug])
+    with pytest.raises(TypeError if debug else SystemExit) as left:
+        cli.main()
+    if isinstance(left.value, SystemExit):
+        said = "an error of its own: TypeError: '<' not supported; run it again with --debug for the traceback."
+        assert (left.value.code, capsys.readouterr().err) == (1, f"alluvium: {said}\n")
+
+
+@pytest.mark.parametrize("command", ["inspect", "scaffold"])
+def test_name_that_utf_8_cannot_write(root: Path, command: str) -> None:
+    landed(root / "landing", "shop.public.half", {"id": 1, "a\ud800": "x"})
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "alluvium.cli",
+            *([command, str(root / "landing")] if command == "inspect" else arguments(root)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"alluvium: the files have a name .*a\\ud800.*: mend it in the source, .* \(ReplaceField\)\.\n", done.stderr
+    )
+    assert [path.name for path in (root / "project").rglob("*") if path.is_file()] == ["dbt_project.yml"]
 
 
 def test_mode_of_a_file_stays(root: Path) -> None:
