@@ -32,5 +32,13 @@ def environment(folder: Path) -> jinja2.Environment:
 
 def scalar(value: Any) -> str:
     """A value as YAML writes it on one line, quoted where a reader would take it for something else."""
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False)
+    text = _dumped(value, None)
+    # One with a line end takes more lines, unless it is in double quotes.
+    return _dumped(value, '"') if "\n" in text else text
+
+
+def _dumped(value: Any, style: str | None) -> str:
+    text: str = yaml.safe_dump(
+        value, default_style=style, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False
+    )
     return text.removesuffix("\n").removesuffix("\n...")

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
 
-from .changes import Change, write
+from .changes import Change, one_a_file, write
 from .declared import declared_tables
 from .feeds import Feed, feeds_of
 from .names import slug
-from .notices import of_entities_without_columns, of_feeds, of_other_tables, of_replaced_sources
+from .notices import (
+    of_entities_without_columns,
+    of_feeds,
+    of_lacking_tables,
+    of_other_tables,
+    of_replaced_sources,
+)
 from .project import open_project
 from .writer import Writer
 
@@ -105,12 +111,16 @@ def plan(
         raise AlluviumError(
             f"{inspection.location}: no entity has a row with columns; scaffold again after one has landed."
         )
-    changes = tuple(writer.changes(feeds, history=history))
+    sources = writer.sources(feeds)
+    lacking = [feed for feed in feeds if feed.declared is None] if sources.kind == "kept" else []
+    feeds = [feed for feed in feeds if feed.declared or not lacking]
+    changes = one_a_file((sources, *writer.models(feeds, history=history)))
     notices = (
-        *of_feeds(feeds, changes[0], history=history),
+        *of_feeds(feeds, sources, history=history),
+        *of_lacking_tables(lacking, sources),
         *of_entities_without_columns([one for one in inspection.entities if not entities or one.name in entities]),
         *of_other_tables(changes, deletes, file_format),
-        *of_replaced_sources(declared, feeds, changes[0]),
+        *of_replaced_sources(declared, feeds, sources),
     )
     return Scaffold(changes, tuple(feeds), notices)
 

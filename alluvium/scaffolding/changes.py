@@ -14,7 +14,7 @@ from alluvium import AlluviumError
 from .project import newline_of, read_text, same_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 WRITTEN = ("new", "added", "replaced")
@@ -59,13 +59,22 @@ def change(
     if not file.exists():
         return Change(path, "new", text, _difference(path, "", text))
     there = read_text(file)
-    written = text.replace("\n", newline_of(there))
+    written = same_lines(text).replace("\n", newline_of(there))
     if there == written or (added == there and not (force or is_own)):
         return Change(path, "same", there, _difference(path, there, written))
     if added is not None and (added == written or not (force or is_own)):
         return Change(path, "added", added, _difference(path, there, added))
     difference = _difference(path, there, written)
     return Change(path, "replaced", written, difference) if force or is_own else Change(path, "kept", there, difference)
+
+
+def one_a_file(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes, of a file that has several of them the last one that writes: it has what the others write."""
+    found: dict[str, Change] = {}
+    for one in changes:
+        if one.path not in found or one.kind in WRITTEN or found[one.path].kind == "same":
+            found[one.path] = one
+    return tuple(found.values())
 
 
 def write(project: Path, changes: Sequence[Change]) -> None:

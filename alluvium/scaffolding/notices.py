@@ -36,6 +36,16 @@ def of_feeds(feeds: Sequence[Feed], sources: Change, *, history: bool) -> Iterat
             yield feed.entity.name, "a table without a key has no history."
 
 
+def of_lacking_tables(feeds: Sequence[Feed], sources: Change) -> Iterator[tuple[str, str]]:
+    """Of tables that cannot be put into the source's YAML: models of them would have no source."""
+    for feed in feeds:
+        yield (
+            feed.entity.name,
+            f"its table cannot be put into {sources.path}, and nothing is written for it: put the table's lines of the "
+            "difference there by hand, and scaffold again.",
+        )
+
+
 def of_entities_without_columns(entities: Sequence[Entity]) -> Iterator[tuple[str, str]]:
     """Of entities for which nothing is written, or of which a part is not read."""
     for entity in entities:

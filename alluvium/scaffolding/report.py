@@ -9,6 +9,7 @@ from rich.text import Text
 from alluvium.wording import counted
 
 from .changes import WRITTEN
+from .comments import MARK
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +38,8 @@ def print_scaffold(console: Console, scaffold: Scaffold, *, is_dry: bool) -> Non
         console.print(Text(f"! {subject}: {notice}", style="yellow"))
     questions = sum(len(feed.questions) for feed in scaffold.feeds)
     if questions:
-        console.print(f"{counted(questions, 'question')}: answer where the comments stand in {scaffold.sources}.")
+        where = "where the comments stand in" if MARK in scaffold.changes[0].text else "in"
+        console.print(f"{counted(questions, 'question')}: answer {where} {scaffold.sources}.")
     written = sum(change.kind in WRITTEN for change in scaffold.changes)
     kept = sum(change.kind == "kept" for change in scaffold.changes)
     console.print(

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from alluvium import templates
+from alluvium import AlluviumError, templates
 
-from .changes import Change, change
+from .changes import WRITTEN, Change, change
 from .comments import MARK, with_comments
 from .declared import cdc_options, path_of_table
 from .models import MODELS, Model, beginning_of_description, names_of_descriptions
 from .names import slug
-from .project import newline_of, read_text, read_yaml, same_lines
+from .places import Places, names_in
+from .project import newline_of, read_text, same_lines
 from .questions import comment_now
-from .yaml_text import EditError, inserted, with_entry
+from .yaml_text import EditError, inserted, with_entry, with_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 RESERVED = frozenset(
     {"and", "case", "cast", "exists", "from", "group", "interval", "not", "or", "order", "select", "where"}
 )
-_DESCRIPTION = re.compile(r"{% docs (\w+) %}(.*?){% enddocs %}", re.DOTALL)
 DELETE_POLICIES = ("soft", "hard")
 FILE_FORMATS = (None, "delta", "hudi")
 
@@ -68,9 +67,11 @@ class Writer:
         self._location = location
         self._force = force
         self._templates = templates.environment(Path(__file__).parent / "templates")
+        self._places = Places(project, source, force=force)
+        self._planned: dict[str, str] = {}
 
-    def changes(self, feeds: Sequence[Feed], *, history: bool) -> Iterator[Change]:
-        """What happens to each file, the sources first.
+    def models(self, feeds: Sequence[Feed], *, history: bool) -> Iterator[Change]:
+        """What happens to the descriptions, the models and their YAML.
 
         Args:
             feeds: that are written.
@@ -79,26 +80,65 @@ class Writer:
         Raises:
             AlluviumError: a file that is there cannot be read.
         """
-        yield self._sources(feeds)
-        yield self._descriptions(feeds)
+        if feeds:
+            yield self._descriptions(feeds)
         for feed in feeds:
             for model in MODELS:
-                path = self._project.model_path(f"silver/{self._source}/{model.name(self._source, feed.name)}.sql")
+                path = self._places.model(model.name(self._source, feed.name))
                 is_wanted = history or (self._project.directory / path).exists()
                 if not model.needs_key or (feed.key and is_wanted):
                     yield self._model_sql(path, model, feed)
-                    yield self._model_yaml(f"{path.removesuffix('.sql')}.yml", model, feed)
+                    yield self._model_yaml(path, model, feed)
 
     def sources_path(self) -> str:
-        """Of the source's YAML, below the project."""
-        return self._project.model_path(f"bronze/{self._source}/_{self._source}__sources.yml")
+        """Of the source's YAML, below the project.
+
+        Raises:
+            AlluviumError: there are two, or one that may be it cannot be read.
+        """
+        return self._places.sources()
 
     def _render(self, template: str, **values: Any) -> str:
         common = {"source": self._source, "prefix": self._prefix, "mark": MARK}
         return self._templates.get_template(template).render(**common, **values)
 
-    def _change(self, path: str, text: str, added: str | None, *, is_own: bool = False) -> Change:
-        return change(self._project.directory, path, text, added=added, is_own=is_own, force=self._force)
+    def _change(
+        self, path: str, text: str, added: str | None, *, is_own: bool = False, can_replace: bool = True
+    ) -> Change:
+        force = self._force and can_replace
+        planned = change(self._project.directory, path, text, added=added, is_own=is_own, force=force)
+        if planned.kind in WRITTEN:
+            self._planned[path] = planned.text
+        return planned
+
+    def _text_there(self, path: str) -> str | None:
+        """What a file holds, with what is planned for it; None where there is none."""
+        if path in self._planned:
+            return self._planned[path]
+        file = self._project.directory / path
+        return read_text(file) if file.exists() else None
+
+    def _document(self, path: str) -> Any:
+        return yaml.safe_load(self._planned[path]) if path in self._planned else self._places.document(path)
+
+    def _written_into(self, path: str, kind: str, name: str, entry: str) -> tuple[str, bool]:
+        """A YAML with an entry as this command writes it, beside those of others; and whether these are in it, too."""
+        there = self._text_there(path)
+        if there is not None and self._has_others(path, kind, name):
+            try:
+                return with_item(there, [kind, ("name", name)], entry), True
+            except EditError:
+                return f"version: 2\n\n{kind}:\n{entry}", False
+        return f"version: 2\n\n{kind}:\n{entry}", True
+
+    def _has_others(self, path: str, kind: str, name: str) -> bool:
+        """Whether a YAML has an entry, and others."""
+        try:
+            document = self._document(path)
+        except AlluviumError:
+            return False
+        names = names_in(document, kind)
+        return name in names and (len(names) > 1 or not document.keys() <= {"version", kind})
 
     def _model_sql(self, path: str, model: Model, feed: Feed) -> Change:
         file = self._project.directory / path
@@ -126,18 +166,29 @@ class Writer:
         ]
         return self._change(path, wanted, None, is_own=written is not None)
 
-    def _sources(self, feeds: Sequence[Feed]) -> Change:
+    def sources(self, feeds: Sequence[Feed]) -> Change:
+        """What happens to the source's YAML.
+
+        Args:
+            feeds: that it shall have.
+
+        Raises:
+            AlluviumError: the file is there and cannot be read.
+        """
         path = self.sources_path()
         common = _common_options(feeds)
-        text = self._render(
+        entry = self._render(
             "sources.yml.jinja",
             location=self._location,
             feeds=feeds,
             common=common,
             table=lambda feed: self._table(feed, common),
         )
-        file = self._project.directory / path
-        return self._change(path, text, self._with_new_tables(file, feeds) if file.exists() else None)
+        there = self._text_there(path)
+        text, can_replace = self._written_into(path, "sources", self._source, entry)
+        replaces = self._force and can_replace
+        added = None if there is None or replaces else self._with_new_tables(there, feeds)
+        return self._change(path, text, added, can_replace=can_replace)
 
     def _table(self, feed: Feed, common: dict[str, Any]) -> str:
         return self._render(
@@ -160,22 +211,10 @@ class Writer:
         written = feed.declared.descriptions if feed.declared else {}
         # A model's YAML may have columns that the source has no more.
         columns = [*feed.columns, name]
-        return names_of_descriptions(columns, f"{self._source}__{feed.name}__", written, self._texts)[name]
+        return names_of_descriptions(columns, f"{self._source}__{feed.name}__", written, self._places.texts)[name]
 
-    @cached_property
-    def _texts(self) -> dict[str, str]:
-        """The descriptions that are there, by name."""
-        file = self._project.directory / self._descriptions_path()
-        return dict(_DESCRIPTION.findall(same_lines(read_text(file)))) if file.exists() else {}
-
-    def _descriptions_path(self) -> str:
-        return self._project.model_path(f"_docs/{self._source}.md")
-
-    def _with_new_tables(self, file: Path, feeds: Sequence[Feed]) -> str | None:
+    def _with_new_tables(self, text: str, feeds: Sequence[Feed]) -> str | None:
         """The file with what it lacks, and without comments of what is answered; None where it cannot be added to."""
-        if self._force:
-            return None
-        text = read_text(file)
         try:
             for feed in feeds:
                 if feed.declared is None:
@@ -206,36 +245,39 @@ class Writer:
         return text
 
     def _descriptions(self, feeds: Sequence[Feed]) -> Change:
-        path = self._descriptions_path()
+        path = self._places.descriptions()
         blocks = {self._doc(feed, name): _description(feed, name) for feed in feeds for name in feed.columns}
         texts = {doc: f"{{% docs {doc} %}}{text}{{% enddocs %}}\n" for doc, text in blocks.items()}
-        file = self._project.directory / path
-        added = None
-        if file.exists():
-            there = read_text(file)
-            new = [f"\n{text}" for doc, text in texts.items() if f"{{% docs {doc} %}}" not in there]
-            added = there + "".join(new).replace("\n", newline_of(there))
-        return self._change(path, "\n".join(texts.values()), added)
+        there = self._text_there(path)
+        if there is None:
+            return self._change(path, "\n".join(texts.values()), None)
+        new = [f"\n{text}" for doc, text in texts.items() if doc not in self._places.texts]
+        added = there + "".join(new).replace("\n", newline_of(there))
+        own = [text for doc, text in texts.items() if doc not in self._places.texts_outside(path)]
+        return self._change(path, "\n".join(own), added, can_replace=not self._places.is_of_others(path))
 
-    def _model_yaml(self, path: str, model: Model, feed: Feed) -> Change:
-        file = self._project.directory / path
-        wanted = self._text_of_model(model, feed, feed.key, feed.model_columns)
-        if not file.exists():
+    def _model_yaml(self, sql: str, model: Model, feed: Feed) -> Change:
+        name = model.name(self._source, feed.name)
+        path = self._places.yaml_of_model(name, sql)
+        written_into = partial(self._written_into, path, "models", name)
+        wanted, can_replace = written_into(self._text_of_model(model, feed, feed.key, feed.model_columns))
+        there = self._text_there(path)
+        if there is None:
             return self._change(path, wanted, None)
-        there = read_text(file)
-        declared = _model_of(read_yaml(file), model.name(self._source, feed.name))
+        declared = _model_of(self._document(path), name)
         if declared is None:
-            return self._change(path, wanted, None)
+            return self._change(path, wanted, None, can_replace=can_replace)
         names = [column["name"] for column in declared["columns"]]
         rows = [name for name in names if name not in model.all_columns()]
-        is_own = same_lines(there) == self._text_of_model(model, feed, model.key_of(declared), rows)
+        before, _ = written_into(self._text_of_model(model, feed, model.key_of(declared), rows))
+        is_own = same_lines(there) == same_lines(before)
         if is_own:
             # In their order of before: nothing is written because the files have shown them in another one.
             left = [name for name in rows if not feed.leaves_out(name)]
             new = [name for name in feed.seen_columns if name not in left]
-            wanted = self._text_of_model(model, feed, feed.key, [*left, *new])
+            wanted, can_replace = written_into(self._text_of_model(model, feed, feed.key, [*left, *new]))
         added = self._with_columns_of_row(there, model, feed, names) if model.has_row else there
-        return self._change(path, wanted, added, is_own=is_own)
+        return self._change(path, wanted, added, is_own=is_own, can_replace=can_replace)
 
     def _text_of_model(self, model: Model, feed: Feed, key: list[str] | None, names: Sequence[str]) -> str:
         filled = key if model.has_keys_filled and key else []

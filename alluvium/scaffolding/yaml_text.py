@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import dedent, indent
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -24,7 +25,7 @@ def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, i
         path: keys that lead to the list, and ``(key, value)`` for the item of a list that has it: ``["models",
             ("name", "stg_shop__orders"), "columns"]``.
         before: name of the item that it shall stand before; None for the end of the list.
-        item: lines, with the indentation of the list's own items.
+        item: lines, which get the indentation of the list's own items.
 
     Raises:
         EditError: there is no such list, or it is written on one line.
@@ -33,12 +34,38 @@ def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, i
     if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style or not sequence.value:
         raise EditError(f"{' / '.join(map(str, path))} is no list with an item a line")
     place = next((node for node in sequence.value if before is not None and _value(node, "name") == before), None)
-    item = item.replace("\n", newline_of(text))
     lines = text.splitlines(keepends=True)
     number = place.start_mark.line if place else _last_line(sequence.value[-1], lines) + 1
     expected = yaml.safe_load(text)
     _at(expected, path).insert(sequence.value.index(place) if place else len(sequence.value), yaml.safe_load(item)[0])
-    return _edited(lines, number, item, expected, path)
+    return _edited(lines, range(number, number), _in_list(item, sequence, text), expected, path)
+
+
+def with_item(text: str, path: list[str | tuple[str, str]], item: str) -> str:
+    """Put an item in the place of one of a list, all lines of others left as they are.
+
+    Args:
+        text: of the file.
+        path: that leads to the item, as of :func:`inserted`.
+        item: as of :func:`inserted`.
+
+    Raises:
+        EditError: there is no such item, or the list is written on one line.
+    """
+    root = yaml.compose(text)
+    sequence, node = _find(root, path[:-1]), _find(root, path)
+    if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style or node is None:
+        raise EditError(f"{' / '.join(map(str, path))} is no item with lines of its own")
+    lines = text.splitlines(keepends=True)
+    expected = yaml.safe_load(text)
+    _at(expected, path[:-1])[sequence.value.index(node)] = yaml.safe_load(item)[0]
+    where = range(node.start_mark.line, _last_line(node, lines) + 1)
+    return _edited(lines, where, _in_list(item, sequence, text), expected, path)
+
+
+def _in_list(item: str, sequence: yaml.SequenceNode, text: str) -> str:
+    """An item with the indentation and the line ends of a list."""
+    return indent(dedent(item), " " * sequence.start_mark.column).replace("\n", newline_of(text))
 
 
 def with_entry(text: str, path: list[str | tuple[str, str]], key: str, value: str) -> str:
@@ -66,7 +93,7 @@ def with_entry(text: str, path: list[str | tuple[str, str]], key: str, value: st
     end = last[1].end_mark
     number = _last_line(last[1], lines) + 1 if is_block else end.line + (end.column > 0)
     line = f"{' ' * first.start_mark.column}{key}: {value}{newline_of(text)}"
-    return _edited(lines, number, line, expected, path)
+    return _edited(lines, range(number, number), line, expected, path)
 
 
 def lines_of(text: str, path: Sequence[str | tuple[str, str]]) -> range:
@@ -80,11 +107,11 @@ def lines_of(text: str, path: Sequence[str | tuple[str, str]]) -> range:
     return range(node.start_mark.line, node.end_mark.line + 1) if node else range(0)
 
 
-def _edited(lines: list[str], number: int, item: str, expected: Any, path: list[str | tuple[str, str]]) -> str:
-    """Lines with an item at a place, if they say then what is expected."""
+def _edited(lines: list[str], where: range, item: str, expected: Any, path: list[str | tuple[str, str]]) -> str:
+    """Lines with an item at a place, in that of those that are there, if they say then what is expected."""
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline_of("".join(lines))
-    edited = "".join([*lines[:number], item, *lines[number:]])
+    edited = "".join([*lines[: where.start], item, *lines[where.stop :]])
     try:
         fits = yaml.safe_load(edited) == expected
     except yaml.YAMLError:

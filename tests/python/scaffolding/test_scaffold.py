@@ -11,7 +11,7 @@ from sqlfluff.core import FluffConfig, Linter
 from alluvium import AlluviumError, cli
 from alluvium.inspection import inspect
 from alluvium.scaffolding import plan
-from alluvium.scaffolding.yaml_text import EditError, inserted
+from alluvium.scaffolding.yaml_text import EditError, inserted, with_item
 from alluvium.templates import scalar
 
 from .project import SOURCES, document, kinds, landed, read, scaffolded, table_of
@@ -242,12 +242,25 @@ def test_item_is_put_where_it_belongs() -> None:
     for flow in ("a: [{name: x}]\n", "a: []\n", "b: 1\n"):
         with pytest.raises(EditError):
             inserted(flow, ["a"], None, "  - name: y\n")
-    with pytest.raises(EditError):
-        inserted("a:\n    - name: x\n", ["a"], None, "  - name: y\n")
+    assert inserted("a:\n    - name: x\n", ["a"], None, "\n  - name: y\n") == "a:\n    - name: x\n\n    - name: y\n"
+
+
+def test_item_takes_the_place_of_another() -> None:
+    text = "a:\n- name: x # first\n  b: [1]\n\n# about y\n- name: y\nc: 1\n"
+    assert with_item(text, ["a", ("name", "x")], "  - name: z\n    d: 1\n") == text.replace(
+        "- name: x # first\n  b: [1]\n", "- name: z\n  d: 1\n"
+    )
+    assert with_item(text, ["a", ("name", "y")], "- name: z\n") == text.replace("- name: y", "- name: z")
+    for missing in ("y", "z"):
+        with pytest.raises(EditError):
+            with_item(text, ["a" if missing == "z" else "c", ("name", missing)], "- name: z\n")
+    for other in ("a: [{name: x}]\n", "a:\n  -\n    name: x\n"):
+        with pytest.raises(EditError):
+            with_item(other, ["a", ("name", "x")], "- name: z\n")
 
 
 @pytest.mark.parametrize(
-    "value", ["null", "yes", "1", "a: b", "#x", "", "`q`", "größe", ["a", "b c"], {"a": "1"}, True, 5]
+    "value", ["null", "yes", "1", "a: b", "#x", "", "`q`", "größe", "a\nb", ["a", "b c"], ["a\nb"], {"a": "1"}, True, 5]
 )
 def test_scalar_is_read_as_it_was(value: Any) -> None:
     text = scalar(value)
