@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .filters import filter_of, has_company, location_of, undivided
+from .filters import filter_of, filter_of_topic, has_company, location_of, undivided
 from .matching import Place, place_of, refuse_moved, tables_of
 from .names import models_of, numbered, slug
 from .questions import Question, is_own_name, notices_of, questions_of
@@ -142,7 +142,7 @@ def _feed(inspection: Inspection, entity: Entity, name: str, declared: DeclaredT
         entity,
         name,
         declared.written_location if declared else None if shared else location,
-        (declared.name_filter if declared else None) or filter_of(inspection, entity),
+        declared.name_filter or filter_of_topic(entity) if declared else filter_of(inspection, entity),
         _said_before(_options(entity), declared.options) if declared else _options(entity),
         _columns_said_before(columns, declared.columns) if declared else columns,
         tuple(questions_of(inspection, entity, columns, declared)),
@@ -156,7 +156,7 @@ def _lacks_filter(inspection: Inspection, entity: Entity, declared: DeclaredTabl
     return (
         declared.location is not None
         and not declared.name_filter
-        and filter_of(inspection, entity) is not None
+        and filter_of_topic(entity) is not None
         and has_company(inspection, entity)
     )
 

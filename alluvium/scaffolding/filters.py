@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.names import escaped_glob, name_filter
@@ -16,10 +17,18 @@ def location_of(inspection: Inspection, entity: Entity) -> str:
 
 
 def filter_of(inspection: Inspection, entity: Entity) -> str | None:
-    """``pathGlobFilter`` of the entity's own files, whatever lands beside them; None where names do not tell."""
-    if entity.topic:
-        return name_filter(entity.topic, entity.layout)
-    return escaped_glob(inspection.file) if inspection.file else None
+    """``pathGlobFilter`` of the files that were inspected, whatever lands beside them; None where names do not tell."""
+    return escaped_glob(inspection.file) if inspection.file else filter_of_topic(entity)
+
+
+def filter_of_topic(entity: Entity) -> str | None:
+    """``pathGlobFilter`` of all files of the entity's topic; None where names do not tell."""
+    return name_filter(entity.topic, entity.layout) if entity.topic else None
+
+
+def is_of_one_file(pattern: str) -> bool:
+    """Whether a ``pathGlobFilter`` is one file's whole name."""
+    return re.search(r"[*?[{]", re.sub(r"\\.", "", pattern)) is None
 
 
 def neighbours(inspection: Inspection, entity: Entity) -> list[Entity]:

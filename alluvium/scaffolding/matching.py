@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
 
-from .filters import filter_of, location_of
+from .filters import filter_of, filter_of_topic, location_of
 from .names import slug
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def tables_of(
         return [table for table in left.values() if table.location == location_of(inspection, entity)]
 
     for entity in entities:
-        wanted = filter_of(inspection, entity)
-        take(entity, next((table for table in at(entity) if wanted and table.name_filter == wanted), None))
+        for wanted in (filter_of(inspection, entity), filter_of_topic(entity)):
+            take(entity, next((table for table in at(entity) if wanted and table.name_filter == wanted), None))
     for entity in entities:
         take(entity, next((table for table in at(entity) if _is_named_after(table, entity)), None))
     for entity in entities:

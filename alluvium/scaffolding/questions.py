@@ -10,7 +10,7 @@ from alluvium.inspection.numbers import asks_about, columns_of_question, questio
 
 from .comments import is_of_one_subject, is_same, on_one_line
 from .declared import cdc_options
-from .filters import filter_of, location_of, neighbours, undivided
+from .filters import filter_of, filter_of_topic, is_of_one_file, location_of, neighbours, undivided
 from .types import fits
 
 if TYPE_CHECKING:
@@ -224,10 +224,17 @@ def _notices_of_files(inspection: Inspection, entity: Entity, declared: Declared
         here = location_of(inspection, entity)
         yield f"its location {declared.written_location} has variables that are not known here: is it {here}?"
     beside = neighbours(inspection, entity)
-    wanted = filter_of(inspection, entity)
+    wanted = filter_of_topic(entity)
     if beside and declared.name_filter and wanted and not declared.name_filter.startswith(wanted[:-1]):
         yield (
             f"does its pathGlobFilter {declared.name_filter} leave out the files of {listed(beside)}? {wanted} does."
+        )
+    seen = filter_of(inspection, entity)
+    if declared.name_filter and is_of_one_file(declared.name_filter) and declared.name_filter != seen:
+        remedy = f"say {seen}" if seen else "take it out"
+        wanted = "this one" if inspection.file else "all that are here"
+        yield (
+            f"its pathGlobFilter {declared.name_filter} reads one file alone: {remedy} where {wanted} shall be read."
         )
     shared = undivided(inspection, entity)
     if shared and not declared.name_filter:

@@ -75,7 +75,10 @@ def test_filter_that_another_topic_makes_needed(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "expected"),
-    [("web.public.orders+0+0000000000.json", "web.public.orders+*"), ("rows-[1].json", r"rows-\[1\].json")],
+    [
+        ("web.public.orders+0+0000000000.json", "web.public.orders+0+0000000000.json"),
+        ("rows-[1].json", r"rows-\[1\].json"),
+    ],
 )
 def test_filter_of_one_file(root: Path, path: str, expected: str) -> None:
     flat(root, "web.public.orders", "flat")
@@ -83,6 +86,33 @@ def test_filter_of_one_file(root: Path, path: str, expected: str) -> None:
     (root / "flat" / "rows-[1].json").write_text('{"id": 1}\n', encoding="utf-8")
     (feed,) = scaffolded(root, f"flat/{path}").feeds
     assert feed.name_filter == expected
+
+
+def test_other_files_than_the_declared_one(root: Path) -> None:
+    flat(root, "web.public.orders", "flat")
+    scaffolded(root, "flat/web.public.orders+0+0000000000.json")
+    landed(root / "made", "web.public.orders", {"id": 3}, offset=2)
+    (file,) = (root / "made").rglob("*2.json")
+    file.rename(root / "flat" / file.name)
+    one = "its pathGlobFilter web.public.orders+0+0000000000.json reads one file alone: say"
+    assert notices(root, folder="flat") == f"{one} web.public.orders+* where all that are here shall be read."
+    assert notices(root, folder=f"flat/{file.name}") == f"{one} {file.name} where this one shall be read."
+    assert notices(root, folder="flat/web.public.orders+0+0000000000.json") == ""
+    replaced(
+        root, SOURCES, "pathGlobFilter: web.public.orders+0+0000000000.json", "pathGlobFilter: web.public.orders+*"
+    )
+    for folder in ("flat", f"flat/{file.name}"):
+        scaffold = scaffolded(root, folder)
+        assert (kinds(scaffold)[SOURCES], scaffold.notices) == ("same", ())
+
+
+def test_one_file_does_not_narrow_a_table(root: Path) -> None:
+    (root / "flat").mkdir()
+    for number in (1, 2):
+        (root / "flat" / f"part-{number}.json").write_text(f'{{"id": {number}, "x": "a"}}\n', encoding="utf-8")
+    scaffolded(root, "flat")
+    (feed,) = scaffolded(root, "flat/part-2.json").feeds
+    assert (feed.declared is not None, feed.name_filter, feed.lacks_filter) == (True, None, False)
 
 
 @pytest.mark.parametrize("written", [" of the topic web.public.orders.", " of the web shop."])
