@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
@@ -11,7 +11,7 @@ from alluvium import AlluviumError
 from .changes import Change, one_a_file, write
 from .declared import declared_tables
 from .feeds import Feed, feeds_of
-from .names import slug
+from .names import slug, with_names_for_dbt
 from .notices import (
     of_entities_without_columns,
     of_feeds,
@@ -106,6 +106,7 @@ def plan(
     prefix = "" if opened.name == OWN_NAME else f"{OWN_NAME}."
     writer = Writer(opened, source, prefix, deletes, file_format, inspection.location, force=force)
     declared = _declared(project / writer.sources_path(), source, opened, force=force)
+    inspection = replace(inspection, entities=tuple(map(with_names_for_dbt, inspection.entities)))
     feeds = feeds_of(inspection, entities, declared, source)
     if not feeds:
         raise AlluviumError(

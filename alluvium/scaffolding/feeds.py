@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .filters import filter_of, filter_of_topic, has_company, location_of, undivided
 from .matching import Place, place_of, refuse_moved, tables_of
-from .names import models_of, numbered, slug
+from .names import for_dbt, models_of, numbered, slug
 from .questions import Question, is_own_name, notices_of, questions_of
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _feed(inspection: Inspection, entity: Entity, name: str, declared: DeclaredT
     return Feed(
         entity,
         name,
-        declared.written_location if declared else None if shared else location,
+        declared.written_location if declared else None if shared else for_dbt(location),
         declared.name_filter or filter_of_topic(entity) if declared else filter_of(inspection, entity),
         _said_before(_options(entity), declared.options) if declared else _options(entity),
         _columns_said_before(columns, declared.columns) if declared else columns,
@@ -224,7 +224,9 @@ def _column(entity: Entity, column: Column) -> dict[str, Any]:
     if column.type.is_unsigned:
         meta["unsigned"] = True
     if column.added_default is not None:
-        meta["default"] = column.added_default
+        meta["default"] = (
+            for_dbt(column.added_default) if isinstance(column.added_default, str) else column.added_default
+        )
     if column.name in entity.key.columns and column.has_nulls:
         meta["nullable"] = True
     return said | ({"config": {"meta": {"cdc": meta}}} if meta else {})

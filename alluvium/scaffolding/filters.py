@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from alluvium.inspection.names import escaped_glob, name_filter
 
+from .names import for_dbt
+
 if TYPE_CHECKING:
     from alluvium.inspection import Entity, Inspection
 
@@ -18,12 +20,12 @@ def location_of(inspection: Inspection, entity: Entity) -> str:
 
 def filter_of(inspection: Inspection, entity: Entity) -> str | None:
     """``pathGlobFilter`` of the files that were inspected, whatever lands beside them; None where names do not tell."""
-    return escaped_glob(inspection.file) if inspection.file else filter_of_topic(entity)
+    return for_dbt(escaped_glob(inspection.file)) if inspection.file else filter_of_topic(entity)
 
 
 def filter_of_topic(entity: Entity) -> str | None:
     """``pathGlobFilter`` of all files of the entity's topic; None where names do not tell."""
-    return name_filter(entity.topic, entity.layout) if entity.topic else None
+    return for_dbt(name_filter(entity.topic, entity.layout)) if entity.topic else None
 
 
 def is_of_one_file(pattern: str) -> bool:

@@ -232,10 +232,8 @@ def _notices_of_files(inspection: Inspection, entity: Entity, declared: Declared
     seen = filter_of(inspection, entity)
     if declared.name_filter and is_of_one_file(declared.name_filter) and declared.name_filter != seen:
         remedy = f"say {seen}" if seen else "take it out"
-        wanted = "this one" if inspection.file else "all that are here"
-        yield (
-            f"its pathGlobFilter {declared.name_filter} reads one file alone: {remedy} where {wanted} shall be read."
-        )
+        files = "this one" if inspection.file else "all that are here"
+        yield f"its pathGlobFilter {declared.name_filter} reads one file alone: {remedy} where {files} shall be read."
     shared = undivided(inspection, entity)
     if shared and not declared.name_filter:
         yield (

@@ -14,7 +14,7 @@ from .changes import WRITTEN, Change, change
 from .comments import MARK, with_comments
 from .declared import cdc_options, path_of_table
 from .models import MODELS, Model, beginning_of_description, names_of_descriptions
-from .names import slug
+from .names import for_dbt, slug
 from .places import Places, names_in
 from .project import newline_of, read_text, same_lines
 from .questions import comment_now
@@ -67,6 +67,7 @@ class Writer:
         self._location = location
         self._force = force
         self._templates = templates.environment(Path(__file__).parent / "templates")
+        self._templates.filters["for_dbt"] = for_dbt
         self._places = Places(project, source, force=force)
         self._planned: dict[str, str] = {}
 
@@ -179,7 +180,7 @@ class Writer:
         common = _common_options(feeds)
         entry = self._render(
             "sources.yml.jinja",
-            location=self._location,
+            location=for_dbt(self._location),
             feeds=feeds,
             common=common,
             table=lambda feed: self._table(feed, common),
@@ -287,7 +288,7 @@ class Writer:
             model=model.name(self._source, feed.name),
             description=model.description.format(
                 source=self._source,
-                entity=feed.entity.name,
+                entity=for_dbt(feed.entity.name),
                 key="not known yet" if key is None else ", ".join(key) or "none",
             ),
             tests=model.tests(key),
@@ -307,6 +308,8 @@ class Writer:
         )
 
     def _model_column(self, feed: Feed, name: str, *, not_null: bool) -> str:
+        # dbt renders the name in its own tests twice.
+        not_null = not_null and not name.startswith("{{")
         return self._render(
             "model_column.yml.jinja",
             name=name,
@@ -330,7 +333,7 @@ class Writer:
 
 def _description(feed: Feed, name: str) -> str:
     why = next((column.type.why for column in feed.entity.columns if column.name == name), "not in the newest files")
-    return f"{beginning_of_description(name)}{feed.entity.name}: {why}."
+    return f"{beginning_of_description(name)}{for_dbt(feed.entity.name)}: {for_dbt(why)}."
 
 
 def _model_of(document: Any, name: str) -> dict[str, Any] | None:

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 import yaml
+from dbt.clients.jinja import get_rendered
+from dbt_common.clients._jinja_blocks import BlockTag
+from dbt_common.clients.jinja import extract_toplevel_blocks
 from sqlfluff.core import FluffConfig, Linter
 
 from alluvium import AlluviumError, cli
@@ -133,6 +136,33 @@ def test_odd_names(root: Path) -> None:
     assert all(f"{{% docs {name} %}}" in docs for name in named)
     (model,) = document(root, "models/silver/shop/slv_shop__gr_e_2.yml")["models"]
     assert [column["name"] for column in model["columns"]][: len(columns)] == list(columns)
+
+
+def test_names_that_look_like_jinja(root: Path) -> None:
+    """dbt renders names, and takes descriptions apart: it finds each as the source has it."""
+    names = ["{{id}}", "{% enddocs %}", "{# c #}", "it's \\ {{ 'x' }}\n\"", "{%", "{{", "}}"]
+    row = dict.fromkeys(names, "a")
+    landed(root / "landing", "shop.public.{{x}}", row | {"{{id}}": 1, "{{": "BNI="}, row | {"{{id}}": 2, "{{": "BNI="})
+    scaffolded(root, entities=["{{x}}"])
+    table = table_of(root, "x")
+    found = [get_rendered(column["name"], {}, native=True) for column in table["columns"]]
+    assert found == names
+    assert [get_rendered(name, {}, native=True) for name in table["config"]["meta"]["cdc"]["key"]] == ["{{id}}"]
+    assert get_rendered(table["external"]["location"], {}, native=True) == str(root / "landing" / "shop.public.{{x}}")
+    assert get_rendered(table["description"], {}) == "One row per line of the topic shop.public.{{x}}."
+    blocks = extract_toplevel_blocks(read(root, "models/_docs/shop.md"), {"docs"}, collect_raw_data=False)
+    described = {
+        block.block_name: get_rendered(block.contents or "", {}) for block in blocks if isinstance(block, BlockTag)
+    }
+    for name, column in zip(names, table["columns"], strict=True):
+        assert described[column["description"].split("'")[1]].startswith(f"Column {name} of {{{{x}}}}: ")
+    (model,) = document(root, "models/silver/shop/slv_shop__x.yml")["models"]
+    assert [column["name"] for column in model["columns"]][: len(names)] == [one["name"] for one in table["columns"]]
+    assert "key: {{id}}" in get_rendered(model["description"], {})
+    again = scaffolded(root, entities=["{{x}}"])
+    assert set(kinds(again).values()) == {"same"}
+    (question,) = again.feeds[0].open_questions
+    assert [get_rendered(name, {}) for name in question.columns] == ["{{"]
 
 
 def test_name_with_a_line_end_in_a_question(root: Path) -> None:
