@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.order import has_position
+from alluvium.inspection.own_names import is_own_name
 from alluvium.inspection.records import NO_BYTES
 from alluvium.inspection.shapes import CLOUD_EVENT, OTHER_CONVERTER
 from alluvium.wording import counted, first_of
@@ -290,6 +291,16 @@ def _names(entity: Entity, where: str) -> Iterator[Finding]:
             where,
             ", ".join(alike),
             "Leave one out (`except_column_list`), or rename it in the connector (ReplaceField).",
+        )
+    taken = [column.name for column in entity.columns if is_own_name(column.name)]
+    if taken:
+        yield Finding(
+            "names-taken",
+            where,
+            ", ".join(taken),
+            "Rename it in the connector (ReplaceField), or leave it out of the source's YAML and say `unknown_columns: "
+            "ignore`.",
+            is_loss=False,
         )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from alluvium.inspection.own_names import is_own_name
+
 from .filters import filter_of, filter_of_topic, has_company, location_of, undivided
 from .matching import Place, place_of, refuse_moved, tables_of
 from .names import for_dbt, models_of, numbered, slug
-from .questions import Question, is_own_name, notices_of, questions_of
+from .questions import Question, notices_of, questions_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

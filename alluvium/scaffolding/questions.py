@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from alluvium.inspection.entities import question_of_added_column
 from alluvium.inspection.numbers import asks_about, columns_of_question, question_of_numbers
+from alluvium.inspection.own_names import question_of_own_name
 
 from .comments import is_of_one_subject, is_same, on_one_line
 from .declared import cdc_options
@@ -69,6 +70,7 @@ def questions_of(
     """
     about = {column.type.question: column for column in entity.columns if column.type.question}
     added = {question_of_added_column(column.name): column.name for column in entity.columns if column.lacks_default}
+    own = {question_of_own_name(column.name): column.name for column in entity.columns}
     for text in entity.questions:
         if text == entity.key.question:
             yield _of_key(entity, text, declared)
@@ -84,9 +86,10 @@ def questions_of(
             yield _of_default(added[text], text, declared)
         elif entity.numbers and text == question_of_numbers(entity.numbers):
             yield from _of_numbers(entity.numbers, columns, declared)
+        elif text in own:
+            yield Question(text, (own[text],), is_open=own[text] in columns)
         else:
             yield Question(text)
-    yield from _of_names(entity, columns)
     yield from _of_place(inspection, entity, declared)
 
 
@@ -174,17 +177,6 @@ def _is_open_number(name: str, columns: Mapping[str, Mapping[str, Any]], declare
     return not is_answered and any(asks_about(comment, on_one_line(name)) for comment in declared.comments)
 
 
-def _of_names(entity: Entity, columns: Mapping[str, Mapping[str, Any]]) -> Iterator[Question]:
-    for column in entity.columns:
-        if is_own_name(column.name):
-            yield Question(
-                f"{column.name} is a name that this project or Spark has: which other one shall it have? Rename it in "
-                "the connector (ReplaceField), or take it out here and say unknown_columns: ignore.",
-                (column.name,),
-                is_open=column.name in columns,
-            )
-
-
 def _of_place(inspection: Inspection, entity: Entity, declared: DeclaredTable | None) -> Iterator[Question]:
     shared = undivided(inspection, entity)
     if shared:
@@ -193,18 +185,6 @@ def _of_place(inspection: Inspection, entity: Entity, declared: DeclaredTable | 
             "too: say location, with options: {pathGlobFilter: ...} where their names tell them apart; else move them.",
             is_open=declared is None or declared.written_location is None,
         )
-
-
-def is_own_name(name: str) -> bool:
-    """As the macros' is_own_column."""
-    return name.startswith("_cdc_") or name in (
-        "_is_deleted",
-        "_deleted_at",
-        "_valid_from",
-        "_valid_to",
-        "_is_current",
-        "_metadata",
-    )
 
 
 def notices_of(inspection: Inspection, entity: Entity, declared: DeclaredTable) -> Iterator[str]:

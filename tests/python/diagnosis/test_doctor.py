@@ -255,6 +255,7 @@ def test_query_has_no_deletes(root: Path) -> None:
         ("records-mixed", [ENVELOPE, ENVELOPE, FLATTENED]),
         ("records-mixed", [ENVELOPE, {"order_id": 1}, {"order_id": 2}]),
         ("names-alike", [{**ENVELOPE, "after": {"order_id": 1, "note": "a", "Note": "b"}}]),
+        ("names-taken", [{**ENVELOPE, "after": {"order_id": 1, "_cdc_op": "a", "_valid_from": "b"}}]),
         ("key-unknown", [{**ENVELOPE, "after": {"note": "a"}}, {**ENVELOPE, "after": {"note": "a"}}]),
     ],
 )

@@ -1,0 +1,23 @@
+"""Columns of a source that are called like one that this project, or Spark, has in each of its tables."""
+
+from __future__ import annotations
+
+
+def is_own_name(name: str) -> bool:
+    """As the macros' is_own_column."""
+    return name.startswith("_cdc_") or name in (
+        "_is_deleted",
+        "_deleted_at",
+        "_valid_from",
+        "_valid_to",
+        "_is_current",
+        "_metadata",
+    )
+
+
+def question_of_own_name(name: str) -> str:
+    """What to ask of such a column."""
+    return (
+        f"{name} is a name that this project or Spark has: which other one shall it have? Rename it in the connector "
+        "(ReplaceField), or take it out of the source's YAML and say unknown_columns: ignore."
+    )
