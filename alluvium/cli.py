@@ -428,9 +428,9 @@ def _sentence(error: Exception) -> str:
 def _sentence_of_characters(error: UnicodeEncodeError) -> str:
     if not "\ud800" <= error.object[error.start] <= "\udfff":
         return f"the output takes {error.encoding} alone, which has not every character; set PYTHONIOENCODING=utf-8."
-    around = ascii(error.object[max(0, error.start - 20) : error.end + 20])
+    word = ascii(next(word for word in error.object.split() if error.object[error.start] in word))
     return (
-        f"the files have a name or a text with half of a character, which UTF-8 cannot write ({around}): mend it in "
+        f"the files have a name or a text with half of a character, which UTF-8 cannot write ({word}): mend it in "
         "the source, or have the connector rename the column or leave it out (ReplaceField)."
     )
 
