@@ -69,7 +69,7 @@ FEEDS = [
             }
         ],
         cdc={"connector": "mysql"},
-        models=("log", "state", "living"),
+        models=("log", "quarantine", "state", "living"),
     ),
 ]
 
