@@ -44,7 +44,7 @@ def with_comments(text: str, path: Sequence[str | tuple[str, str]], now: Callabl
         wanted = now(asked)
         lines[number] = "" if wanted is None else lines[number].replace(asked, wanted)
     edited = "".join(lines)
-    if yaml.safe_load(edited) != yaml.safe_load(text):
+    if edited != text and yaml.safe_load(edited) != yaml.safe_load(text):
         raise EditError(f"{' / '.join(map(str, path))} has a text with a line that begins with {MARK.strip()}")
     return edited
 
