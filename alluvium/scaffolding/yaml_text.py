@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, i
     Raises:
         EditError: there is no such list, or it is written on one line.
     """
-    sequence = _find(yaml.compose(text), path)
+    sequence = _find(_composed(text), path)
     if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style or not sequence.value:
         raise EditError(f"{' / '.join(map(str, path))} is no list with an item a line")
     place = next((node for node in sequence.value if before is not None and _value(node, "name") == before), None)
@@ -52,7 +53,7 @@ def with_item(text: str, path: list[str | tuple[str, str]], item: str) -> str:
     Raises:
         EditError: there is no such item, or the list is written on one line.
     """
-    root = yaml.compose(text)
+    root = _composed(text)
     sequence, node = _find(root, path[:-1]), _find(root, path)
     if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style or node is None:
         raise EditError(f"{' / '.join(map(str, path))} is no item with lines of its own")
@@ -80,7 +81,7 @@ def with_entry(text: str, path: list[str | tuple[str, str]], key: str, value: st
     Raises:
         EditError: there is no such mapping, it is written on one line, or it has the key.
     """
-    mapping = _find(yaml.compose(text), path)
+    mapping = _find(_composed(text), path)
     if not isinstance(mapping, yaml.MappingNode) or mapping.flow_style or not mapping.value:
         raise EditError(f"{' / '.join(map(str, path))} is no mapping with an entry a line")
     expected = yaml.safe_load(text)
@@ -103,8 +104,14 @@ def lines_of(text: str, path: Sequence[str | tuple[str, str]]) -> range:
         text: of the file.
         path: as of :func:`inserted`.
     """
-    node = _find(yaml.compose(text), path)
+    node = _find(_composed(text), path)
     return range(node.start_mark.line, node.end_mark.line + 1) if node else range(0)
+
+
+@lru_cache(maxsize=2)
+def _composed(text: str) -> yaml.Node | None:
+    """The nodes of a text, which nobody changes: each table of a source asks for those of the same long file."""
+    return yaml.compose(text)
 
 
 def _edited(lines: list[str], where: range, item: str, expected: Any, path: list[str | tuple[str, str]]) -> str:
