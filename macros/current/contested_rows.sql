@@ -39,16 +39,12 @@ group by {{ key }}
 {# The newest delivery of each event. #}
 {% macro delivered_once(from, feed) -%}
 (
-    select *
-    from (
-        select
-            *,
-            row_number() over (
-                partition by {{ (alluvium.column_list(feed.key) + [alluvium.position_of_event(feed), "_cdc_op"]) | join(", ") }} order by _cdc_position desc
-            ) as _cdc_newest_first
-        from {{ from | string | indent(8) }}
-    ) as deliveries
-    where _cdc_newest_first = 1
+    {{ alluvium.latest_by_key(
+        from | string | indent(4),
+        feed.key,
+        feed.columns | map(attribute="name") | list + ["_cdc_op", "_cdc_position", "_cdc_source_ts", "_cdc_transaction_id"],
+        expressions=[alluvium.position_of_event(feed), "_cdc_op"]
+    ) | indent(4) }}
 ) as delivered
 {%- endmacro %}
 

@@ -1,23 +1,24 @@
 {#
     The latest event of each key: row_number over the position, newest first. Deletes take part: which of them
     win is known only after the ordering (apply_deletes).
-    `columns` are the columns to keep, `from` a CTE or relation with `_cdc_position`.
+    `columns` are the columns to keep, `from` a CTE or relation with `_cdc_position`. With `expressions` beside the key it is the latest of what
+    they tell apart, too.
 #}
-{% macro latest_by_key(from, key, columns, order_by="_cdc_position") %}
+{% macro latest_by_key(from, key, columns, order_by="_cdc_position", expressions=[]) %}
     {%- if not key -%}
         {% do alluvium.raise_invalid("latest_by_key", "key", key, "at least one column") %}
     {%- endif -%}
-    {{ return(adapter.dispatch("latest_by_key", "alluvium")(from, key, columns, order_by)) }}
+    {{ return(adapter.dispatch("latest_by_key", "alluvium")(from, key, columns, order_by, expressions)) }}
 {% endmacro %}
 
 
-{% macro default__latest_by_key(from, key, columns, order_by) -%}
+{% macro default__latest_by_key(from, key, columns, order_by, expressions=[]) -%}
 select
     {{ alluvium.column_list(columns) | join(",\n    ") }}
 from (
     select
         *,
-        row_number() over (partition by {{ alluvium.column_list(key) | join(", ") }} order by {{ order_by }} desc) as _cdc_newest_first
+        row_number() over (partition by {{ (alluvium.column_list(key) + expressions) | join(", ") }} order by {{ order_by }} desc) as _cdc_newest_first
     from {{ from }}
 ) as ordered
 where _cdc_newest_first = 1

@@ -10,9 +10,11 @@ import pytest
 
 from alluvium import thrift_server
 
-from .project import Feed, Project
+from .project import Feed, MakeProject, Project
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
 
@@ -56,18 +58,27 @@ def feeds_of(session: pytest.Session, module: Any) -> list[Feed]:
 
 
 @pytest.fixture(scope="session")
-def project(
-    request: pytest.FixtureRequest,
+def make_project(
     tmp_path_factory: pytest.TempPathFactory,
     spark: SparkSession,
     profile: dict[str, Any],
     format_variables: dict[str, str],
-) -> Project:
+) -> MakeProject:
+    """Makes a project of a name and of feeds, which builds nothing yet."""
+
+    def made(name: str, feeds: Sequence[Feed]) -> Project:
+        return Project(tmp_path_factory.mktemp(name), spark, feeds, profile, format_variables)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def project(request: pytest.FixtureRequest, make_project: MakeProject) -> Project:
     """The project, every round of it built."""
     # Other folders' modules may have a `prepare` of another meaning.
     modules = collected_modules(request.session, __package__)
     feeds = [feed for module in modules for feed in feeds_of(request.session, module)]
-    built = Project(tmp_path_factory.mktemp("pipeline"), spark, feeds, profile, format_variables)
+    built = make_project("pipeline", feeds)
     for module in modules:
         if hasattr(module, "prepare"):
             module.prepare(built, slow=has_slow_tests(request.session, module))

@@ -390,6 +390,10 @@ class Project:
                 self._kept[relation, version] = self.rows(relation)
 
 
+MakeProject = Callable[[str, Sequence[Feed]], Project]
+"""Makes a project of a name and of feeds, not yet built."""
+
+
 def folder_of_table(spark: SparkSession, schema: str, table: str) -> Path:
     """Where the files of a table are, or would be."""
     warehouse = Path(str(spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from .events import lines, postgresql
-from .project import SILVER, Feed, Project
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from .project import SILVER, Feed, MakeProject
 
 MART = "agg_paid"
 SQL = """{{ config(
@@ -40,13 +37,8 @@ def paid(op: str, lsn: int, key: int, country: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_mart_follows_the_history_alone(
-    tmp_path_factory: pytest.TempPathFactory,
-    spark: SparkSession,
-    profile: dict[str, Any],
-    format_variables: dict[str, str],
-) -> None:
-    project = Project(tmp_path_factory.mktemp("paid"), spark, [FEED], profile, format_variables)
+def test_mart_follows_the_history_alone(make_project: MakeProject) -> None:
+    project = make_project("paid", [FEED])
     (project.folder / "models" / "silver" / f"{MART}.sql").write_text(SQL, encoding="utf-8")
 
     def orders() -> dict[str, int]:

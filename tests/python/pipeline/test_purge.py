@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from .events import Event, Line, lines, postgresql, stored, unscaled
-from .project import SILVER, Feed, Outcome, Project, Row, folder_of_table
+from .project import SILVER, Feed, MakeProject, Outcome, Project, Row, folder_of_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -296,13 +296,8 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def story(
-    tmp_path_factory: pytest.TempPathFactory,
-    spark: SparkSession,
-    profile: dict[str, Any],
-    format_variables: dict[str, str],
-) -> Story:
-    project = Project(tmp_path_factory.mktemp("purges"), spark, FEEDS, profile, format_variables)
+def story(make_project: MakeProject) -> Story:
+    project = make_project("purges", FEEDS)
     for name, sql in ((MERGED, MERGED_SQL), (WHOLE, WHOLE_SQL)):
         (project.folder / "models" / "silver" / f"{name}.sql").write_text(sql, encoding="utf-8")
     return Story(project)

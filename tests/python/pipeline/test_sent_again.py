@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .events import NOON_MS, Event, lines, postgresql
-from .project import Feed, Project
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from .project import Feed, MakeProject, Project
 
 COLUMNS = {"id": "int", "name": "string"}
 FULL = {"replica_identity": "full"}
@@ -88,14 +84,9 @@ def test_rows_without_a_key_are_counted_once(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_purged_event_stays_out(
-    tmp_path_factory: pytest.TempPathFactory,
-    spark: SparkSession,
-    profile: dict[str, Any],
-    format_variables: dict[str, str],
-) -> None:
+def test_purged_event_stays_out(make_project: MakeProject) -> None:
     feed = Feed("purged_again", COLUMNS, models=("log", "state", "living"))
-    project = Project(tmp_path_factory.mktemp("purged_again"), spark, [feed], profile, format_variables)
+    project = make_project("purged_again", [feed])
     first = lines(event("c", 150, 1, "Bo", 140), event("c", 210, 1001, "Ada", 200))
     project.land(feed, {"t+0+0.json": first})
     assert not project.dbt("build").failed
