@@ -69,15 +69,42 @@ from (
         "hoodie.spark.sql.insert.into.operation": "upsert",
         "hoodie.index.type": "GLOBAL_SIMPLE",
         "hoodie.simple.index.update.partition.path": "true",
+        "hoodie.bloom.index.update.partition.path": "true",
+        "hoodie.record.index.update.partition.path": "true",
         "hoodie.payload.delete.field": "_cdc_op",
         "hoodie.payload.delete.marker": alluvium.removed_op(),
     }) if is_merged -%}
     {%- for name, value in (config.get("tblproperties") or {}).items() if not name.startswith("delta.") -%}
+        {%- do alluvium.require_property_of_hudi("model " ~ model.name, name, value, properties, is_merged) -%}
         {%- do properties.update({name: value}) -%}
     {%- endfor -%}
     {#- Not by default for Spark's writers (1.2.0): log files would add up with every run. -#}
     {%- do properties.update({"hoodie.compact.inline": "true"}) if properties.type == "mor" and "hoodie.compact.inline" not in properties -%}
     {{ return(properties) }}
+{% endmacro %}
+
+
+{#
+    With another key, order of writes or index a table would lose rows or have them twice, without an error: of a row that moves to another partition one stays in
+    the old one (BLOOM, SIMPLE, BUCKET), or its new values are written into it, where a filter on the partition does not find them (the record index; 1.2.0).
+#}
+{% macro require_property_of_hudi(caller_name, name, value, own, is_merged) %}
+    {%- set value = value | string -%}
+    {%- if name == "type" -%}
+        {%- do alluvium.require_one_of(caller_name, "tblproperties type", value, ["cow", "mor"]) -%}
+    {%- elif name == "hoodie.index.type" and is_merged -%}
+        {%- do alluvium.require_one_of(
+            caller_name, "tblproperties hoodie.index.type", value, ["GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "GLOBAL_RECORD_LEVEL_INDEX"],
+        ) -%}
+    {%- elif name in own and ".sync." not in name and "_sync." not in name -%}
+        {%- do alluvium.require_one_of(caller_name, "tblproperties " ~ name, value | lower, [own[name] | lower]) -%}
+    {%- elif is_merged and name in [
+        "preCombineField", "orderingFields", "hoodie.index.class", "hoodie.populate.meta.fields", "hoodie.datasource.write.operation",
+        "hoodie.datasource.write.recordkey.field", "hoodie.datasource.write.precombine.field", "hoodie.datasource.write.partitionpath.field",
+        "hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.payload.class", "hoodie.datasource.write.drop.partition.columns",
+    ] -%}
+        {% do alluvium.raise_invalid(caller_name, "tblproperties " ~ name, value, "none: how rows are keyed and written is this project's") %}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -62,6 +62,7 @@ class Feed:
         tests: True runs the generic tests of a change log after the first round.
         built: False keeps the feed out of the rounds: the tests of its module build it themselves.
         partition_by: column that the state is partitioned by.
+        properties: `tblproperties` of the state.
         before: what is done to the tables before a round, by its index.
         slow: True builds the feed only where tests of its module that are marked slow are run.
         recorded: True has the ledger of runs count the feed's tables; of all it would take longer than the builds.
@@ -85,6 +86,7 @@ class Feed:
     recorded: bool = False
     on_schema_change: str = ""
     partition_by: str = ""
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def nodes(self) -> dict[str, str]:
@@ -131,6 +133,8 @@ class Feed:
             sql = sql.replace("config(", f'config(on_schema_change="{self.on_schema_change}", ', 1)
         if self.partition_by and role == "state":
             sql = sql.replace("config(", f'config(partition_by="{self.partition_by}", ', 1)
+        if self.properties and role == "state":
+            sql = sql.replace("config(", f"config(tblproperties={dict(self.properties)}, ", 1)
         if role == "tracked":
             return sql.replace(f'__{self.name}"))', f'__{self.name}"), {self.tracked})')
         return sql.replace('"delete_policy": "soft"', '"delete_policy": "hard"') if role == "hard" else sql

@@ -163,6 +163,35 @@ def test_hudi_properties(table_type: str) -> None:
     assert 'var hudi_table_type is "row"' in hudi(variables={"hudi_table_type": "row"}).refusal("hudi_properties", True)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("type", "row", "cow, mor"),
+        ("hoodie.index.type", "SIMPLE", "GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX, GLOBAL_RECORD_LEVEL_INDEX"),
+        ("hoodie.record.index.update.partition.path", False, "true"),
+        ("hoodie.record.merge.mode", "EVENT_TIME_ORDERING", "commit_time_ordering"),
+        ("primaryKey", "id", "_cdc_record_key"),
+        ("preCombineField", "_cdc_position", "none"),
+    ],
+)
+def test_property_that_would_lose_rows_is_refused(name: str, value: object, allowed: str) -> None:
+    refusal = hudi(tblproperties={name: value}).refusal("hudi_properties", True)
+    assert f"tblproperties {name} is " in refusal
+    assert f"allowed: {allowed}" in refusal
+
+
+def test_property_that_changes_how_rows_are_found_may_be_chosen() -> None:
+    chosen = {"type": "mor", "hoodie.index.type": "RECORD_INDEX", "hoodie.datasource.hive_sync.enable": True}
+    properties = hudi(tblproperties=chosen).render("hudi_properties", True)
+    assert chosen.items() <= properties.items()
+    assert properties["hoodie.record.index.update.partition.path"] == "true"
+    renderer = hudi()
+    own = renderer.render("hudi_properties", False)
+    # A table that is always written whole is read by no key.
+    renderer.render("require_property_of_hudi", "m", "preCombineField", "at", own, False)
+    renderer.render("require_property_of_hudi", "m", "primaryKey", "id", own, False)
+
+
 def test_table_is_complete_before_it_has_its_name() -> None:
     renderer = hudi(columns=["id", "_cdc_record_key"])
     renderer.answers |= {
