@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 def is_own_name(name: str) -> bool:
-    """As the macros' is_own_column."""
+    """As the macros' is_own_column: in any case, as Spark compares names."""
+    name = name.lower()
     return name.startswith("_cdc_") or name in (
         "_is_deleted",
         "_deleted_at",

@@ -27,7 +27,7 @@
 
 {# Spark has `_metadata` in every table of files. #}
 {% macro is_own_column(name) %}
-    {{ return(name.startswith("_cdc_") or name in ["_is_deleted", "_deleted_at", "_valid_from", "_valid_to", "_is_current", "_metadata"]) }}
+    {{ return((name | lower).startswith("_cdc_") or name | lower in ["_is_deleted", "_deleted_at", "_valid_from", "_valid_to", "_is_current", "_metadata"]) }}
 {% endmacro %}
 
 

@@ -115,6 +115,9 @@ from (
             {% do alluvium.raise_invalid(
                 subject, "name of a column", column.name, "a name of letters, digits and underscores that does not begin with a digit, where file_format is hudi",
             ) %}
+        {%- elif (column.name | lower).startswith("_hoodie_") -%}
+            {#- A row with `_hoodie_is_deleted` is deleted, without a word (1.2.0). -#}
+            {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that does not begin with `_hoodie_`, which are Hudi's own") %}
         {%- elif "timestamp_ntz" in column.data_type and (column.data_type != "timestamp_ntz" or column.name in key) -%}
             {% do alluvium.raise_invalid(
                 subject, "type of column " ~ column.name, column.data_type,

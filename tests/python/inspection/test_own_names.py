@@ -20,6 +20,7 @@ def test_names_are_those_that_the_macros_refuse() -> None:
     names = [*json.loads(f"[{refused[1]}]"), "_cdc_x"]
     assert len(names) == 7
     assert all(is_own_name(name) for name in names)
+    assert all(is_own_name(name.upper()) for name in names)
     assert not any(is_own_name(name) for name in ("cdc_x", "_is_current_", "metadata"))
 
 

@@ -207,7 +207,7 @@ def test_require_types_and_own_columns(macros: Renderer) -> None:
     columns = [{"name": "a", "dtype": "int"}]
     assert not macros.sql("require_types", LOG, columns, {"b": "date"})
     assert 'column a is "date"; allowed: int, ' in macros.refusal("require_types", LOG, columns, {"a": "date"})
-    names = ("_cdc_x", "_is_deleted", "_deleted_at", "_metadata", "cdc_x")
+    names = ("_cdc_x", "_is_deleted", "_deleted_at", "_METADATA", "cdc_x")
     own = [macros.render("is_own_column", name) for name in names]
     assert own == [True, True, True, True, False]
 

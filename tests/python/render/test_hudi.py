@@ -111,6 +111,8 @@ def test_keyed_rows() -> None:
 def test_what_a_table_of_hudis_cannot_have_is_refused() -> None:
     refusal = hudi().refusal("require_columns_of_hudi", "m", typed(("größe", "int"), ("a b", "int")))
     assert 'name of a column is "a b"' in refusal
+    deleted = hudi().refusal("require_columns_of_hudi", "m", typed(("_HOODIE_is_deleted", "boolean")))
+    assert 'name of a column is "_HOODIE_is_deleted"' in deleted
     local = typed(("at", "timestamp_ntz"))
     hudi().render("require_columns_of_hudi", "m", local)
     assert "type of column at" in hudi().refusal("require_columns_of_hudi", "m", local, ["at"])
