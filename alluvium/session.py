@@ -122,7 +122,7 @@ def absolute(parameters: Mapping[str, str], directory: Path) -> dict[str, str]:
 def with_runtime(
     settings: Mapping[str, str], files: list[Path], runtime: java.Java | None, cache: Path
 ) -> dict[str, str]:
-    """`settings` with what depends on the machine: class path, logging, Derby's log, certificates.
+    """`settings` with what depends on the machine: class path, logging, time zone, Derby's log, certificates.
 
     Args:
         settings: Spark's, by name.
@@ -133,7 +133,9 @@ def with_runtime(
     result = dict(settings)
     # The class path, not spark.jars: the threads of a hosted Thrift server see nothing else (Spark 3.5.7).
     result[CLASS_PATH] = os.pathsep.join([*map(str, files), *filter(None, [settings.get(CLASS_PATH)])])
-    options = [f"-Dlog4j2.configurationFile=file:{LOGGING}", *(java.options(runtime, cache) if runtime else [])]
+    # Hudi (1.2.0) names commits by the JVM's local time: rows of one that is named before an older one are lost.
+    options = [f"-Dlog4j2.configurationFile=file:{LOGGING}", "-Duser.timezone=UTC"]
+    options += java.options(runtime, cache) if runtime else []
     database = DERBY.match(settings.get(METASTORE, ""))
     if database:
         home = Path(database[2]).parent

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from alluvium import AlluviumError
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PREFIX = "spark.hadoop."
+# Spark (3.5.7) hands these over as well, and they win.
+OTHER_PREFIX = "spark.hive.server2."
+# Variables of the environment that begin so: Hive goes by them before any setting (address, port, transport).
+VARIABLES = "HIVE_SERVER2_"
 AUTHENTICATION = "hive.server2.authentication"
 LDAP_URL = "hive.server2.authentication.ldap.url"
 CUSTOM_CLASS = "hive.server2.custom.authentication.class"
@@ -51,6 +55,10 @@ def require_safe(host: str, parameters: Mapping[str, str], project_directory: Pa
         AlluviumError: the host is no address, a setting has a value that is not allowed, or the host is not this
             machine's own and there is no authentication or no TLS.
     """
+    for name in parameters:
+        if name.startswith(OTHER_PREFIX):
+            wanted = name.replace("spark.", PREFIX, 1)
+            raise AlluviumError(f"serve: {name} is among the target's settings; allowed: {wanted}.")
     method = authentication(parameters)
     if method == "LDAP":
         _require_ldap(_value(parameters, LDAP_URL))
@@ -128,17 +136,52 @@ def prepared(spark: SparkSession, parameters: Mapping[str, str]) -> Iterator[Non
         hadoop.unset(KEYSTORE_PASSWORD)  # the server has it, and clients can ask for a session's settings
 
 
+def require_as_asked(server: Any, host: str, parameters: Mapping[str, str]) -> None:
+    """End a server that listens elsewhere, or asks for less, than it was told: a file of Hive's or Spark's may say so.
+
+    Args:
+        server: Spark's, of Py4J, started.
+        host: to listen at.
+        parameters: Spark settings of the target.
+
+    Raises:
+        AlluviumError: it does, and has been stopped.
+    """
+    (service,) = [one for one in server.getServices() if "ThriftBinary" in one.getClass().getSimpleName()]
+    settings = server.getHiveConf()
+    asked = {
+        "address": (_addresses(host), _plain(service.getServerIPAddress().getHostAddress())),
+        AUTHENTICATION: ({authentication(parameters)}, str(settings.get(AUTHENTICATION)).upper()),
+        TLS: ({_value(parameters, TLS).lower() or "false"}, str(settings.get(TLS)).lower()),
+    }
+    for name, (wanted, found) in asked.items():
+        if found not in wanted:
+            server.stop()
+            raise AlluviumError(
+                f"serve: the server's {name} is {found}, and was to be {', '.join(sorted(wanted))}: hive-site.xml, "
+                "spark-defaults.conf or the environment says otherwise."
+            )
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches a host.
 
     Raises:
         AlluviumError: it is no address.
     """
+    return all(ipaddress.ip_address(address).is_loopback for address in _addresses(host))
+
+
+def _addresses(host: str) -> set[str]:
     try:
-        addresses = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
+        return {_plain(str(entry[4][0])) for entry in socket.getaddrinfo(host, None)}
     except OSError as error:
         raise AlluviumError(f"serve: --host {host} is no address: {error.strerror or error}.") from error
-    return all(ipaddress.ip_address(address).is_loopback for address in addresses)
+
+
+def _plain(address: str) -> str:
+    """Java writes ::1 as 0:0:0:0:0:0:0:1, and both may name an interface."""
+    return str(ipaddress.ip_address(address.partition("%")[0]))
 
 
 def _value(parameters: Mapping[str, str], name: str) -> str:

@@ -84,15 +84,26 @@ class Place:
             return None
 
     def is_held(self) -> bool:
-        """Whether a living process has the place; a process that was killed leaves files and no lock."""
+        """Whether a living process has the place; a process that was killed leaves files and no lock.
+
+        Raises:
+            AlluviumError: its files cannot be written.
+        """
         try:
-            with self._lock.open("a") as lock:
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock = self._lock.open("a")
         except FileNotFoundError:
             return False
-        except OSError:
-            return True
+        except OSError as error:
+            raise self._unusable(error) from error
+        with lock:
+            try:
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return True
         return False
+
+    def _unusable(self, error: OSError) -> AlluviumError:
+        return AlluviumError(f"The server's files cannot be written: {self._lock}: {error.strerror or error}.")
 
     def taken(self) -> AlluviumError:
         """What to say where a server has the place."""
@@ -103,10 +114,14 @@ class Place:
         """Keep the place for this process.
 
         Raises:
-            AlluviumError: another one has it.
+            AlluviumError: another one has it, or its files cannot be written.
         """
-        self._lock.parent.mkdir(parents=True, exist_ok=True)
-        with self._lock.open("a") as lock:
+        try:
+            self._lock.parent.mkdir(parents=True, exist_ok=True)
+            lock = self._lock.open("a")
+        except OSError as error:
+            raise self._unusable(error) from error
+        with lock:
             try:
                 fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -177,15 +192,18 @@ def listen(target: SessionTarget, host: str = HOST, port: int = PORT) -> SparkSe
         port: of TCP.
 
     Raises:
-        AlluviumError: Spark cannot start.
+        AlluviumError: Spark cannot start, or its server is not the one that was asked for.
     """
+    for name in [name for name in os.environ if name.startswith(thrift_security.VARIABLES)]:
+        del os.environ[name]
     spark = session.get_or_create(_settings(target, host, port), target.project_directory)
     # A build takes the session, as long as it runs (macros/_internal/session.sql).
     spark.conf.set("alluvium.is_shared", "true")
     context = spark._jsparkSession.sqlContext()
     server = spark._jvm.org.apache.spark.sql.hive.thriftserver  # type: ignore[union-attr]  # a live session has one
     with thrift_security.prepared(spark, target.parameters):
-        server.HiveThriftServer2.startWithContext(context)
+        started = server.HiveThriftServer2.startWithContext(context)
+    thrift_security.require_as_asked(started, host, target.parameters)
     return spark
 
 

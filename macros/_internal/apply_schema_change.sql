@@ -18,6 +18,7 @@
             ~ alluvium.rebuild_command(this)
         ) -%}
     {%- endfor -%}
+    {%- do alluvium.require_clock_of_hudi(subject, this) if change.added and alluvium.is_hudi() -%}
     {%- set rewritten = change.removed + change.retyped.keys() | list if policy == "sync_all_columns" else [] -%}
     {%- if rewritten -%}
         {%- do log(subject ~ ": rewritten for " ~ rewritten | join(", ") ~ " (on_schema_change: sync_all_columns)", info=true) -%}

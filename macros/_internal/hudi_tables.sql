@@ -216,22 +216,35 @@ from (
 {% endmacro %}
 
 
-{# The rows are written into a table beside it, which then takes the name. The statement that is left over takes away the old table. #}
+{#
+    The rows are written into a table beside it, which then takes the name. The statement that is left over takes away the old table. The names are this run's: a kill
+    between the folder of a table and its entry in the catalog leaves a folder, and Spark creates no table over one that has files (3.5).
+#}
 {% macro replace_hudi_table(relation, compiled_code, properties) %}
-    {%- set rebuilt, replaced = alluvium.beside_table(relation, "rebuilt"), alluvium.beside_table(relation, "replaced") -%}
-    {%- do run_query("drop table if exists " ~ rebuilt) -%}
+    {%- set rebuilt = alluvium.beside_table(relation, "rebuilt_" ~ alluvium.run_id()) -%}
+    {%- set replaced = alluvium.beside_table(relation, "replaced_" ~ alluvium.run_id()) -%}
+    {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
     {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
     {%- set columns = adapter.get_columns_in_relation(rows) -%}
     {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
     {%- do run_query(alluvium.create_hudi_table_sql(rebuilt, columns, properties)) -%}
     {%- do run_query(alluvium.insert_into_sql(rows, rebuilt, columns | map(attribute="name") | list, "overwrite", alluvium.stored_columns(columns))) -%}
+    {#- Those of a killed run: until here they may be all that there is of the old rows. -#}
+    {%- do alluvium.drop_tables_beside(relation, "replaced") -%}
     {#- dbt takes a table that it has asked to be dropped for one that is not there. -#}
     {%- if alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier ~ "'") -%}
-        {%- do run_query("drop table if exists " ~ replaced) -%}
         {%- do run_query("alter table " ~ relation ~ " rename to " ~ replaced) -%}
     {%- endif -%}
     {%- do run_query("alter table " ~ rebuilt ~ " rename to " ~ relation) -%}
     {{ return("drop table if exists " ~ replaced) }}
+{% endmacro %}
+
+
+{% macro drop_tables_beside(relation, name) %}
+    {%- set names = alluvium.beside_table(relation, name).identifier ~ "_*" -%}
+    {%- for table in alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ names ~ "'") -%}
+        {%- do run_query("drop table if exists " ~ api.Relation.create(schema=relation.schema, identifier=table.tableName)) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 
@@ -306,6 +319,25 @@ tblproperties (
             ("hudi" if table.is_hudi else "delta") ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(this),
         ) %}
     {%- endif -%}
+{% endmacro %}
+
+
+{#
+    Hudi (1.2.0) orders commits by their times, in the JVM's time zone, and shows nothing of one whose time is before those that are there: its rows would be lost without
+    an error. The JVM's zone is UTC (alluvium/session.py), but a clock may be set back, another machine's may be behind, and a session may be somebody else's.
+#}
+{% macro require_clock_of_hudi(caller_name, table) %}
+    {%- set local_time = "rpad(left(regexp_replace(reflect('java.time.LocalDateTime', 'now'), '[^0-9]', ''), 17), 17, '0')" -%}
+    {%- for commit in alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)") -%}
+        {%- set now = alluvium.query_rows("select " ~ local_time ~ " as now")[0].now -%}
+        {%- if now <= commit.state_transition_time -%}
+            {% do alluvium.raise_invalid(
+                caller_name ~ ": table " ~ table, "the clock (year to millisecond, time zone of the JVM)", now,
+                "a time after " ~ commit.state_transition_time ~ ", that of the newest commit: Hudi would lose the rows of an earlier one. "
+                ~ "Set the clock or the time zone right, or wait until then"
+            ) %}
+        {%- endif -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

@@ -102,6 +102,7 @@
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_insert_overwrite_sql") -%}
     {%- do alluvium.require_format_of_table("get_insert_overwrite_sql") -%}
+    {%- do alluvium.require_clock_of_hudi("get_insert_overwrite_sql", target_relation) if alluvium.is_hudi() -%}
     {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs')") -%}
     {{ return(alluvium.overwrite_sql(source_relation, target_relation)) }}
 {% endmacro %}

@@ -16,6 +16,7 @@
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_merge_sql") -%}
     {%- do alluvium.require_format_of_table("get_merge_sql") -%}
+    {%- do alluvium.require_clock_of_hudi("get_merge_sql", target) if alluvium.is_hudi() -%}
     {%- if is_hudi_mart -%}
         {{ return(alluvium.nothing_to_apply_sql() if flags.EMPTY else alluvium.overwrite_sql(source, target)) }}
     {%- endif -%}

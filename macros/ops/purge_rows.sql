@@ -29,6 +29,7 @@
     {%- set tables = alluvium.tables_of_feed(feed) -%}
     {%- for table in tables.states + tables.histories if table.file_format == "hudi" -%}
         {%- do alluvium.require_session_of_hudi("purge_rows: " ~ table.relation) -%}
+        {%- do alluvium.require_clock_of_hudi("purge_rows", table.relation) -%}
     {%- endfor -%}
     {%- set hashes = alluvium.hashes_of_keys(feed, keys) -%}
     {%- if hashes -%}
@@ -410,6 +411,9 @@ where
     {%- for table in tables.states + tables.histories -%}
         {%- for name in ["moves", "moved_values"] if table in tables.states -%}
             {%- do run_query("drop table if exists " ~ alluvium.beside_table(table.relation, name)) -%}
+        {%- endfor -%}
+        {%- for name in ["rebuilt", "replaced"] if table.file_format == "hudi" -%}
+            {%- do alluvium.drop_tables_beside(table.relation, name) -%}
         {%- endfor -%}
         {%- do alluvium.forget_moved_values(feed, table, tables.logs, lines) -%}
         {%- do run_query(alluvium.delete_purged_rows_sql(feed, table, lines)) if found[table.relation.render()].row_count -%}

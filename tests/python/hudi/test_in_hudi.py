@@ -6,7 +6,10 @@ import pytest
 from other_session import run
 
 PIPELINE = "tests/python/pipeline"
-OF_HUDI = [f"tests/python/hudi/test_{name}_of_hudi.py" for name in ("bugs", "maintenance")]
+OF_HUDI = [
+    *(f"tests/python/hudi/test_{name}_of_hudi.py" for name in ("bugs", "maintenance")),
+    f"{PIPELINE}/test_writing_of_hudi.py",
+]
 # The suites of states, histories, tables without a key, resets, schema changes, types, partitions, marts and purges.
 SUITES = [
     f"{PIPELINE}/test_{name}.py"

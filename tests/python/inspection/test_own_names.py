@@ -13,9 +13,7 @@ MACRO = Path(__file__).resolve().parents[3] / "macros/_internal/columns.sql"
 
 
 def test_names_are_those_that_the_macros_refuse() -> None:
-    refused = re.search(
-        r"macro is_own_column\(name\).*? in \[(.*?)\]", MACRO.read_text(encoding="utf-8"), re.DOTALL
-    )
+    refused = re.search(r"macro is_own_column\(name\).*? in \[(.*?)\]", MACRO.read_text(encoding="utf-8"), re.DOTALL)
     assert refused
     names = [*json.loads(f"[{refused[1]}]"), "_cdc_x"]
     assert len(names) == 7

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 
 from .feeds import column, feed
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
@@ -196,35 +198,57 @@ def test_property_that_changes_how_rows_are_found_may_be_chosen() -> None:
 
 def test_table_is_complete_before_it_has_its_name() -> None:
     renderer = hudi(columns=["id", "_cdc_record_key"])
+    name = f"{STATE.identifier}__"
+    run = renderer.render("run_id")
     renderer.answers |= {
         "show tables in silver like 'slv_shop__orders_state'": [{"tableName": "x"}],
+        f"show tables in silver like '{name}rebuilt_*'": [{"tableName": f"{name}rebuilt_1"}],
+        f"show tables in silver like '{name}replaced_*'": [{"tableName": f"{name}replaced_1"}],
         "drop table": [],
         "create ": [],
         "insert overwrite": [],
         "alter table": [],
     }
     last = renderer.render("spark__create_table_as", False, STATE, "select 1 as id")
-    steps = [sql for sql in renderer.queries if not sql.startswith("set ")]
-    assert steps[0] == "drop table if exists silver.slv_shop__orders_state__rebuilt"
+    steps = [sql for sql in renderer.queries if not sql.startswith(("set ", "show "))]
+    rebuilt, replaced = f"silver.{name}rebuilt_{run}", f"silver.{name}replaced_{run}"
+    assert steps[0] == f"drop table if exists silver.{name}rebuilt_1"
     assert steps[1] == "create or replace temporary view slv_shop__orders_state__rows as select 1 as id"
-    assert steps[2].startswith("create table silver.slv_shop__orders_state__rebuilt (`id` string, ")
-    assert steps[3].startswith(
-        "insert overwrite silver.slv_shop__orders_state__rebuilt (`id`, `_cdc_record_key`) select"
-    )
-    assert steps[-2:] == [
-        "alter table silver.slv_shop__orders_state rename to silver.slv_shop__orders_state__replaced",
-        "alter table silver.slv_shop__orders_state__rebuilt rename to silver.slv_shop__orders_state",
+    assert steps[2].startswith(f"create table {rebuilt} (`id` string, ")
+    assert steps[3].startswith(f"insert overwrite {rebuilt} (`id`, `_cdc_record_key`) select")
+    # The old rows that a killed run has left go when the new ones are there.
+    assert steps[4:] == [
+        f"drop table if exists silver.{name}replaced_1",
+        f"alter table silver.slv_shop__orders_state rename to {replaced}",
+        f"alter table {rebuilt} rename to silver.slv_shop__orders_state",
     ]
-    assert last == "drop table if exists silver.slv_shop__orders_state__replaced"
+    assert last == f"drop table if exists {replaced}"
     assert renderer.asserted == []
     promised = hudi(columns=["id"], contract={"enforced": True})
     promised.answers |= renderer.answers
     promised.render("spark__create_table_as", False, STATE, "select 1 as id")
     assert promised.asserted == ["select 1 as id"]
     first = hudi(columns=["id"])
-    first.answers |= renderer.answers | {"show tables in silver like 'slv_shop__orders_state'": []}
+    first.answers |= {key: [] if key.startswith("show ") else answer for key, answer in renderer.answers.items()}
     first.render("replace_hudi_table", STATE, "select 1 as id", {})
     assert len([sql for sql in first.queries if sql.startswith("alter table")]) == 1
+    assert len(first.does("drop_tables_beside", STATE, "rebuilt")) == 1
+
+
+@pytest.mark.parametrize(("now", "is_refused"), [("20261125082739413", False), ("20261125082739412", True)])
+def test_clock_before_the_newest_commit_is_refused(now: str, is_refused: bool) -> None:
+    renderer = hudi()
+    renderer.answers |= {
+        "call show_commits(table => 'silver.slv_shop__orders_state', limit => 1)": [
+            {"commit_time": "20261125082730000", "state_transition_time": "20261125082739412"}
+        ],
+        "select rpad(": [{"now": now}],
+    }
+    refused = pytest.raises(CompilationError, match=f'is "{now}"; allowed: a time after 20261125082739412')
+    with refused if is_refused else nullcontext():
+        renderer.render("require_clock_of_hudi", "m", STATE)
+    renderer.answers = {"call show_commits": []}
+    renderer.render("require_clock_of_hudi", "m", STATE)
 
 
 def test_statements_of_a_table_of_hudis() -> None:
@@ -267,6 +291,7 @@ def test_dbts_own_makes_and_drops_all_other_tables() -> None:
 def test_a_mart_of_changed_keys_is_computed_whole() -> None:
     renderer = hudi(columns=["id"], incremental=True)
     renderer.answers |= {
+        "call show_commits": [],
         "show tblproperties": [{"key": "alluvium.batch", "value": "6"}],
         "select max(_cdc_batch)": [{"newest": 6}],
     }

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -25,7 +26,8 @@ from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
 from alluvium import AlluviumError, profile, thrift_transport
-from alluvium.thrift_security import require_safe, session_settings
+from alluvium.thrift_security import require_as_asked, require_safe, session_settings
+from alluvium.thrift_server import is_open
 
 from .test_thrift_server import PAGE, REPOSITORY, Terminal
 
@@ -89,6 +91,7 @@ def test_others_may_not_ask_without(method: dict[str, str], with_tls: bool, miss
         (settings(authentication="CUSTOM"), r"custom\.authentication\.class is missing"),
         (LDAP | settings(authentication__ldap__url="ldap://192.0.2.1"), r"is ldap://192\.0\.2\.1; allowed: ldaps"),
         (LDAP | settings(authentication__ldap__url="ldaps://a ldap://192.0.2.1"), r"is ldap://192\.0\.2\.1; allowed"),
+        ({"spark.hive.server2.authentication": "NOSASL"}, r"allowed: spark\.hadoop\.hive\.server2\.authentication\."),
         (settings(transport__mode="http"), r"transport\.mode is http; allowed: binary\."),
         (settings(use__SSL="yes"), r"use\.SSL is yes; allowed: true, false\."),
         (settings(use__SSL="true"), r"keystore\.path is missing; allowed: a file"),
@@ -103,6 +106,54 @@ def test_what_cannot_be_meant(given: dict[str, str], message: str, store: Path) 
 
 def test_directory_of_this_machine_needs_no_tls(tmp_path: Path) -> None:
     require_safe("127.0.0.1", LDAP | settings(authentication__ldap__url="ldap://127.0.0.1:389"), tmp_path)
+
+
+def started(address: str, **values: str) -> Mock:
+    """A server of Spark's as Py4J shows it."""
+    service = Mock()
+    service.getClass().getSimpleName.return_value = "ThriftBinaryCLIService"
+    service.getServerIPAddress().getHostAddress.return_value = address
+    server = Mock()
+    server.getServices.return_value = [service]
+    conf = {"authentication": "NONE", "use__SSL": "false"} | values
+    server.getHiveConf.return_value = {f"hive.server2.{name.replace('__', '.')}": conf[name] for name in conf}
+    return server
+
+
+def test_server_as_it_was_asked_for(store: Path) -> None:
+    require_as_asked(started("127.0.0.1"), "localhost", {})
+    require_as_asked(started("0:0:0:0:0:0:0:1%lo"), "::1", {})
+    require_as_asked(started("0.0.0.0", authentication="LDAP", use__SSL="true"), "0.0.0.0", LDAP | tls(store))
+
+
+@pytest.mark.parametrize(
+    ("server", "parameters", "message"),
+    [
+        (started("0.0.0.0"), {}, r"the server's address is 0\.0\.0\.0, and was to be 127\.0\.0\.1"),
+        (started("127.0.0.1", authentication="NOSASL"), {}, "authentication is NOSASL, and was to be NONE"),
+        (started("127.0.0.1"), LDAP, "authentication is NONE, and was to be LDAP"),
+        (started("127.0.0.1"), settings(use__SSL="TRUE"), "use.SSL is false, and was to be true"),
+    ],
+)
+def test_another_server_than_was_asked_for_is_stopped(server: Mock, parameters: dict[str, str], message: str) -> None:
+    with pytest.raises(AlluviumError, match=message):
+        require_as_asked(server, "127.0.0.1", parameters)
+    server.stop.assert_called_once_with()
+
+
+@pytest.mark.slow
+def test_what_the_environment_says_otherwise(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    terminal.environment["HIVE_SERVER2_THRIFT_BIND_HOST"] = "0.0.0.0"
+    terminal.types("alluvium", "serve", "start")
+    try:
+        assert [is_open(host, terminal.port) for host in ("127.0.0.1", "127.0.0.2")] == [True, False]
+    finally:
+        terminal.types("alluvium", "serve", "stop")
+    (tmp_path / "spark-defaults.conf").write_text("spark.hive.server2.authentication NOSASL\n", encoding="utf-8")
+    terminal.environment["SPARK_CONF_DIR"] = str(tmp_path)
+    assert "authentication is NOSASL, and was to be NONE" in terminal.types("alluvium", "serve", "start", code=1)
+    assert not is_open("127.0.0.1", terminal.port)
 
 
 def test_host_that_is_none(tmp_path: Path) -> None:

@@ -65,6 +65,15 @@ print(Place(SessionTarget(Path({str(target.project_directory)!r}), "local", "sil
     assert said(sys.executable, "-c", look) == "None\n"
 
 
+def test_home_that_is_none_is_no_running_server(target: SessionTarget) -> None:
+    (target.project_directory / ".alluvium").write_text("a file", encoding="utf-8")
+    for asked in (Place(target).is_held, lambda: thrift_server.start(target), lambda: thrift_server.stop(target)):
+        with pytest.raises(AlluviumError, match=r"files cannot be written: \S+thrift_server\.lock: Not a directory"):
+            asked()
+    with pytest.raises(AlluviumError, match="cannot be written"), Place(target).hold():
+        pass
+
+
 def test_port_that_is_taken(target: SessionTarget) -> None:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -107,8 +107,8 @@ def test_jvm_options(tmp_path: Path) -> None:
     url = f"jdbc:derby:;databaseName={tmp_path}/my home/metastore_db;create=true"
     result = session.with_runtime({session.METASTORE: url, session.JVM_OPTIONS: "-Xss4m"}, [], JAVA, tmp_path)
     assert result[session.JVM_OPTIONS] == (
-        f'-Dlog4j2.configurationFile=file:{session.LOGGING} "-Dderby.stream.error.file={tmp_path}/my home/derby.log" '
-        "-Xss4m"
+        f"-Dlog4j2.configurationFile=file:{session.LOGGING} -Duser.timezone=UTC "
+        f'"-Dderby.stream.error.file={tmp_path}/my home/derby.log" -Xss4m'
     )
     assert session.LOGGING.is_file()
 

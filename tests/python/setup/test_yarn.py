@@ -79,7 +79,7 @@ def test_cluster_keeps_its_spark_java_and_python(cluster: Path, monkeypatch: pyt
     result = session.complete(SETTINGS, ROOT)
     assert dict(os.environ) == before
     assert result[session.CLASS_PATH].startswith("/delta.jar:/usr/lib/hadoop-lzo/")
-    assert result[session.JVM_OPTIONS] == f"-Dlog4j2.configurationFile=file:{session.LOGGING}"
+    assert result[session.JVM_OPTIONS] == f"-Dlog4j2.configurationFile=file:{session.LOGGING} -Duser.timezone=UTC"
 
 
 @pytest.mark.parametrize("name", ["SPARK_HOME", "PYSPARK_PYTHON", "ALLUVIUM_WAREHOUSE", "ALLUVIUM_PYTHON_ARCHIVE"])
