@@ -24,7 +24,16 @@
         {%- do log(subject ~ ": rewritten for " ~ rewritten | join(", ") ~ " (on_schema_change: sync_all_columns)", info=true) -%}
         {%- do run_query(alluvium.rewrite_columns_sql(this, columns, change, alluvium.query_rows("show tblproperties " ~ this))) -%}
     {%- endif -%}
+    {%- if policy != "ignore" and not alluvium.is_hudi() and alluvium.adds_local_time(feed, change.added) -%}
+        {#- A table of Delta's (3.3.3) that was created without such a column takes none. -#}
+        {%- do run_query("alter table " ~ this ~ " set tblproperties ('delta.feature.timestampNtz' = 'supported')") -%}
+    {%- endif -%}
     {{ return(policy == "ignore" or not change.added) }}
+{% endmacro %}
+
+
+{% macro adds_local_time(feed, added) %}
+    {{ return("timestamp_ntz" in feed.columns | selectattr("name", "in", added) | map(attribute="data_type") | join(" ")) }}
 {% endmacro %}
 
 

@@ -182,7 +182,12 @@ from (
         {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
         {%- set compiled_code = "select " ~ alluvium.stored_columns(adapter.get_columns_in_relation(rows)) | join(", ") ~ " from " ~ rows -%}
     {%- endif -%}
-    {%- if temporary or not alluvium.is_own_hudi_table() -%}
+    {%- if not temporary and not alluvium.is_hudi() and alluvium.remembered("is_replaced", relation) == "true" -%}
+        {%- set rebuilt = alluvium.name_of_rebuilt(relation) -%}
+        {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
+        {%- do run_query(dbt.spark__create_table_as(false, rebuilt, compiled_code, language)) -%}
+        {{ return(alluvium.take_name(relation, rebuilt)) }}
+    {%- elif temporary or not alluvium.is_own_hudi_table() -%}
         {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("create_table_as") -%}
@@ -196,8 +201,13 @@ from (
 
 {# Not a model of another kind in a project that has this one as a package. #}
 {% macro is_own_hudi_table() %}
+    {{ return(alluvium.is_hudi() and alluvium.is_own_table()) }}
+{% endmacro %}
+
+
+{% macro is_own_table() %}
     {{ return(
-        alluvium.is_hudi() and config.get("materialized") == "incremental"
+        config.get("materialized") == "incremental"
         and modules.re.search("record_applied_batches|record_inputs", post_hooks | map(attribute="sql") | join(" ")) is not none
     ) }}
 {% endmacro %}
@@ -217,26 +227,89 @@ from (
 
 
 {#
-    The rows are written into a table beside it, which then takes the name. The statement that is left over takes away the old table. The names are this run's: a kill
-    between the folder of a table and its entry in the catalog leaves a folder, and Spark creates no table over one that has files (3.5).
+    A table that is there and would be made the same is overwritten, in one commit of Hudi's: what fails or is killed leaves its rows, and nothing is moved. What it had
+    applied is forgotten afterwards, and a run that did not come to that is followed by another rebuild. Any other table is replaced.
 #}
 {% macro replace_hudi_table(relation, compiled_code, properties) %}
-    {%- set rebuilt = alluvium.beside_table(relation, "rebuilt_" ~ alluvium.run_id()) -%}
-    {%- set replaced = alluvium.beside_table(relation, "replaced_" ~ alluvium.run_id()) -%}
-    {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
     {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
     {%- set columns = adapter.get_columns_in_relation(rows) -%}
     {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
+    {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
+    {%- set overwriting = alluvium.insert_into_sql(rows, "{table}", columns | map(attribute="name") | list, "overwrite", alluvium.stored_columns(columns)) -%}
+    {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}
+    {%- if not properties and alluvium.is_made_as(relation, columns) -%}
+        {%- do alluvium.require_clock_of_hudi("create_table_as", relation) -%}
+        {%- do alluvium.drop_tables_beside(relation, "replaced") -%}
+        {%- do run_query(alluvium.set_properties_sql(relation, {"rebuild_begun": alluvium.run_id()})) -%}
+        {%- do run_query(overwriting.replace("{table}", relation | string)) -%}
+        {{ return(alluvium.forget_properties_sql(relation)) }}
+    {%- elif alluvium.is_on_object_storage() and not alluvium.is_in_catalog(relation) -%}
+        {%- do run_query(alluvium.create_hudi_table_sql(relation, columns, properties)) -%}
+        {{ return(overwriting.replace("{table}", relation | string)) }}
+    {%- endif -%}
+    {%- set rebuilt = alluvium.name_of_rebuilt(relation) -%}
     {%- do run_query(alluvium.create_hudi_table_sql(rebuilt, columns, properties)) -%}
-    {%- do run_query(alluvium.insert_into_sql(rows, rebuilt, columns | map(attribute="name") | list, "overwrite", alluvium.stored_columns(columns))) -%}
+    {%- do run_query(overwriting.replace("{table}", rebuilt | string)) -%}
+    {{ return(alluvium.take_name(relation, rebuilt)) }}
+{% endmacro %}
+
+
+{# Of this run: a kill between the folder of a table and its entry in the catalog leaves a folder, and Spark creates no table over one that has files (3.5). #}
+{% macro name_of_rebuilt(relation) %}
+    {{ return(alluvium.beside_table(relation, "rebuilt_" ~ alluvium.run_id())) }}
+{% endmacro %}
+
+
+{# The table that was built beside it takes the name. The statement that is left over takes away the old one. #}
+{% macro take_name(relation, rebuilt) %}
     {#- Those of a killed run: until here they may be all that there is of the old rows. -#}
     {%- do alluvium.drop_tables_beside(relation, "replaced") -%}
-    {#- dbt takes a table that it has asked to be dropped for one that is not there. -#}
-    {%- if alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier ~ "'") -%}
-        {%- do run_query("alter table " ~ relation ~ " rename to " ~ replaced) -%}
-    {%- endif -%}
+    {%- set replaced = alluvium.beside_table(relation, "replaced_" ~ alluvium.run_id()) -%}
+    {%- do run_query("alter table " ~ relation ~ " rename to " ~ replaced) if alluvium.is_in_catalog(relation) -%}
     {%- do run_query("alter table " ~ rebuilt ~ " rename to " ~ relation) -%}
     {{ return("drop table if exists " ~ replaced) }}
+{% endmacro %}
+
+
+{# dbt takes a table that it has asked to be dropped for one that is not there. #}
+{% macro is_in_catalog(relation) %}
+    {{ return(alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier ~ "'") | length > 0) }}
+{% endmacro %}
+
+
+{# A rename copies each file there, and AWS Glue renames no table. #}
+{% macro is_on_object_storage() %}
+    {{ return(modules.re.match("(?!file:|hdfs:)\\w+://", alluvium.session_setting("spark.sql.warehouse.dir") or "") is not none) }}
+{% endmacro %}
+
+
+{# Of the properties that a table of Hudi's was created with, and its partitions. Hudi keeps most of them as they are, whatever the model says later. #}
+{% macro fingerprint_of_making(is_merged) %}
+    {{ return(local_md5(tojson([alluvium.hudi_properties(is_merged), config.get("partition_by")], sort_keys=true))) }}
+{% endmacro %}
+
+
+{% macro is_made_as(relation, columns) %}
+    {%- set stored, wanted = {}, {} -%}
+    {%- if alluvium.is_in_catalog(relation)
+        and alluvium.table_property(relation, "made_as") == alluvium.fingerprint_of_making("_cdc_record_key" in columns | map(attribute="name")) -%}
+        {%- for column in adapter.get_columns_in_relation(relation) -%}
+            {%- do stored.update({column.name: column.dtype}) -%}
+        {%- endfor -%}
+        {%- for column in columns -%}
+            {%- do wanted.update({column.name: alluvium.stored_type(column.dtype)}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(stored == wanted and stored != {}) }}
+{% endmacro %}
+
+
+{% macro forget_properties_sql(relation) %}
+    {%- set names = [alluvium.string_literal("alluvium.rebuild_begun")] -%}
+    {%- for name in alluvium.table_properties(relation) if name != "made_as" -%}
+        {%- do names.append(alluvium.string_literal("alluvium." ~ name)) -%}
+    {%- endfor -%}
+    {{ return("alter table " ~ relation ~ " unset tblproperties if exists (" ~ names | unique | join(", ") ~ ")") }}
 {% endmacro %}
 
 
@@ -265,7 +338,7 @@ from (
 {% macro require_session_of_hudi(caller_name) %}
     {%- if "HoodieSparkSessionExtension" not in (alluvium.session_setting("spark.sql.extensions") or "") -%}
         {% do alluvium.raise_invalid(
-            caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt (docs/guide/hudi.md)",
+            caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt, and of `alluvium serve start` where a Thrift server has the session (docs/guide/hudi.md)",
         ) %}
     {%- endif -%}
 {% endmacro %}
@@ -286,6 +359,7 @@ from (
 {% macro create_hudi_table_sql(relation, columns, properties) -%}
 {%- set all_properties = alluvium.hudi_properties("_cdc_record_key" in columns | map(attribute="name")) -%}
 {%- do all_properties.update(properties) -%}
+{%- do all_properties.update({"alluvium.made_as": alluvium.fingerprint_of_making("_cdc_record_key" in columns | map(attribute="name"))}) -%}
 create table {{ relation }} (
     {%- for column in columns %}
     {{ alluvium.quoted_identifier(column.name) }} {{ alluvium.stored_type(column.dtype) }}{{ "," if not loop.last }}
@@ -301,7 +375,7 @@ tblproperties (
 {%- endmacro %}
 
 
-{# dbt-spark drops a table that is to be built anew, unless it is Delta's. #}
+{# dbt-spark drops a table that is to be built anew, unless it is Delta's and stays so. #}
 {% macro spark__drop_relation(relation) -%}
     {%- if alluvium.remembered("is_replaced", relation) == "true" -%}
         {{ return("") }}

@@ -12,7 +12,8 @@
         {% do alluvium.raise_invalid("model " ~ model.name, "full_refresh", config.get("full_refresh"), "none: " ~ alluvium.reason_to_rebuild(this)) %}
     {%- endif -%}
     {%- do alluvium.require_replaceable() -%}
-    {%- if execute and alluvium.is_run() and alluvium.is_own_hudi_table() and alluvium.remembered("is_replaced", this) is none -%}
+    {%- if execute and alluvium.is_run() and alluvium.is_own_table()
+        and (alluvium.is_hudi() or (load_relation(this) or {}).is_hudi) and alluvium.remembered("is_replaced", this) is none -%}
         {#- For drop_relation, which knows no model. -#}
         {%- do alluvium.remember("is_replaced", this, "true") -%}
     {%- endif -%}
@@ -62,6 +63,9 @@
 #}
 {% macro reason_to_rebuild(table) %}
     {%- set properties = alluvium.table_properties(table) -%}
+    {%- if "rebuild_begun" in properties -%}
+        {{ return("a rebuild of it was not finished") }}
+    {%- endif -%}
     {%- if "rebuild_requested" in properties -%}
         {{ return("reset_entity has asked for it") }}
     {%- endif -%}

@@ -90,14 +90,15 @@
 
 
 {#
-    A value as a whole number: days, or microseconds since 1970. A local time is subtracted as one, so that no
-    session's time zone enters it (timestampdiff of Spark 3.5.7 takes that, and moves an hour of spring).
+    A value as a whole number: days, or microseconds since 1970. Of a local time by its date and its hours, so that no
+    session's time zone enters it (timestampdiff of Spark 3.5.7 takes that, and moves an hour of spring). Not as an interval, which is no decimal where it
+    is as long as the infinity of PostgreSQL (3.5.7).
 #}
 {% macro whole_number(column, value) %}
     {{ return({
         "date": "datediff(" ~ value ~ ", date '1970-01-01')",
         "timestamp": "unix_micros(" ~ value ~ ")",
-        "timestamp_ntz": "cast(cast(cast(" ~ value ~ " - timestamp_ntz '1970-01-01 00:00:00' as interval second) as decimal(20, 6)) * 1000000 as bigint)",
+        "timestamp_ntz": "cast(cast(datediff({0}, date '1970-01-01') as decimal(20,0)) * 86400000000 + (hour({0}) * 3600 + minute({0}) * 60 + extract(second from {0})) * 1000000 as bigint)".format(value),
     }.get(column.data_type, value)) }}
 {% endmacro %}
 

@@ -97,11 +97,11 @@
     {%- if alluvium.remembered("inputs", this) is none -%}
         {{ return(dbt.get_insert_overwrite_sql(source_relation, target_relation, existing_relation)) }}
     {%- endif -%}
+    {%- do alluvium.require_format_of_table("get_insert_overwrite_sql") -%}
     {%- if alluvium.has_same_inputs() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_insert_overwrite_sql") -%}
-    {%- do alluvium.require_format_of_table("get_insert_overwrite_sql") -%}
     {%- do alluvium.require_clock_of_hudi("get_insert_overwrite_sql", target_relation) if alluvium.is_hudi() -%}
     {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs')") -%}
     {{ return(alluvium.overwrite_sql(source_relation, target_relation)) }}

@@ -24,8 +24,9 @@ from dbt.cli.main import dbtRunner
 # The merge of dbt-spark (1.11.0) begins with a comment of one line.
 COMMENTS = re.compile(r"(\s|/\*.*?\*/|--[^\n]*\n)*", re.S)
 WRITES = re.compile(r"(insert|merge|update|delete|alter|drop|create(?! or replace temporary))\b", re.I)
-# Of these, the ones that make a table of Delta's: they end with the catalog's entry, after the commit.
-MAKES_A_TABLE = re.compile(r"create (or replace )?table\b.*\busing delta\b", re.I | re.S)
+# Of these, the ones that make a table: they end with the catalog's entry, after the commit.
+MAKES_A_TABLE = re.compile(r"create (or replace )?table\b.*\busing (delta|hudi)\b", re.I | re.S)
+COMMITS = ("_delta_log/*.json", ".hoodie/hoodie.properties")
 
 
 def die() -> None:
@@ -55,8 +56,8 @@ class Killer:
 
     def files(self) -> set[Path]:
         """Files of the tables, or their commits."""
-        pattern = "_delta_log/*.json" if self.moment == "committed" else "*"
-        return {path for path in self.warehouse.rglob(pattern) if path.is_file()}
+        patterns = COMMITS if self.moment == "committed" else ("*",)
+        return {path for pattern in patterns for path in self.warehouse.rglob(pattern) if path.is_file()}
 
     def watch(self, before: set[Path]) -> None:
         """Kill as soon as a file is there that was not."""
@@ -87,9 +88,9 @@ class Killer:
         Cursor.execute = execute  # type: ignore[assignment, method-assign]  # the statement counter stands in
 
 
-def build(project: Path) -> None:
+def build(project: Path, *options: str) -> None:
     """`dbt build`; every node has to pass."""
-    arguments = ["--project-dir", str(project), "--profiles-dir", str(project), "--quiet"]
+    arguments = ["--project-dir", str(project), "--profiles-dir", str(project), "--quiet", *options]
     result = dbtRunner().invoke(["build", *arguments])
     if not result.success:
         nodes = getattr(result.result, "results", None) or []
@@ -97,13 +98,17 @@ def build(project: Path) -> None:
 
 
 def dump(target: Path, tables: list[str]) -> None:
-    """Write the rows of the tables, as JSON texts, sorted."""
+    """Write the rows of the tables without Hudi's own columns, as JSON texts, sorted."""
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
     assert spark is not None
     left = {row.tableName for row in spark.sql("show tables in silver").collect() if not row.isTemporary}
-    rows = {table: sorted(spark.table(table).toJSON().collect()) for table in tables}
+    rows = {}
+    for table in tables:
+        found = spark.table(table)
+        kept = [f"`{name}`" for name in found.columns if not name.startswith("_hoodie_")]
+        rows[table] = sorted(found.select(*kept).toJSON().collect())
     target.write_text(json.dumps({"rows": rows, "silver": sorted(left)}), encoding="utf-8")
 
 
@@ -111,16 +116,17 @@ def main(plan: dict[str, Any]) -> None:
     """Do what the plan says.
 
     Args:
-        plan: ``project``, ``warehouse``, ``landing``, ``tables``, ``dump`` (path) and ``steps``: each a dict with
-            ``land`` (folder to copy into the landing folder, or None), and ``at``, ``moment``, ``journal`` of its kill;
-            a step with ``at`` 0 is built to its end and its tables are dumped to ``dump``.
+        plan: ``project``, ``variables`` of dbt, ``warehouse``, ``landing``, ``tables``, ``dump`` (path) and ``steps``:
+            each a dict with ``land`` (folder to copy into the landing folder, or None), ``options`` of `dbt build`, and
+            ``at``, ``moment``, ``journal`` of its kill; a step with ``at`` 0 is built to its end and its tables are
+            dumped to ``dump``.
     """
     for step in plan["steps"]:
         if step["land"]:
             shutil.copytree(step["land"], plan["landing"], dirs_exist_ok=True)
         if step["at"]:
             Killer(step["at"], step["moment"], Path(plan["warehouse"]), Path(step["journal"])).install()
-        build(Path(plan["project"]))
+        build(Path(plan["project"]), "--vars", plan["variables"], *step["options"])
         if not step["at"]:
             dump(Path(plan["dump"]), plan["tables"])
 

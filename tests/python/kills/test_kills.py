@@ -56,24 +56,29 @@ TABLES = [
 CLOCKS = {"recorded_at", "file_modified_at", "_cdc_file_modified_at", "seconds"}
 VOLATILE = CLOCKS | {"run_id", "table_version", "stale", "declaration"}
 SECONDS_OF_A_STEP = 300
-# Statements that a complete suite has to have met.
+# Of states and marts (`--file-format`).
+FILE_FORMAT = os.environ["ALLUVIUM_FILE_FORMAT"]
+# Statements that a complete suite has to have met, by that.
+MERGE = {"delta": "merge", "hudi": "insert"}
 WANTED = (
     "insert into silver.stg_pipe__orders",
     "insert into silver.cdc_file_ledger",
-    "merge into silver.slv_pipe__orders_state",
+    "{merge} into silver.slv_pipe__orders_state",
     "alter table silver.slv_pipe__orders_state",
     "insert into silver.slv_pipe__notes_state__moves",
-    "merge into silver.slv_pipe__notes_state",
+    "{merge} into silver.slv_pipe__notes_state",
     "insert overwrite gold.agg_pipe__sizes",
     "insert into silver.cdc_run_ledger",
 )
+CREATE = {"delta": "create or replace table {0} ", "hudi": "create table {0}__rebuilt_"}
 WANTED_OF_A_FIRST_BUILD = (
     "create table if not exists silver.cdc_file_ledger",
     "create table if not exists silver.cdc_run_ledger",
     "create or replace table silver.stg_pipe__orders",
-    "create or replace table silver.slv_pipe__orders_state",
-    "create or replace table gold.agg_pipe__sizes",
 )
+MADE = ("silver.slv_pipe__orders_state", "gold.agg_pipe__sizes")
+# A table of Hudi's that is there is overwritten.
+REFRESH = {"delta": CREATE["delta"], "hudi": "insert overwrite {0} "}
 
 
 def row(op: str, lsn: int, number: int, body: str | None) -> Event:
@@ -122,10 +127,10 @@ def expected_rows(rounds: int) -> dict[str, list[dict[str, Any]]]:
     return {"orders": list(orders.values()), "notes": list(notes.values()), "sizes": sizes}
 
 
-def write_project(home: Path) -> Project:
+def write_project(home: Path, variables: dict[str, str]) -> Project:
     """The feeds, a mart over them, and the repository's profile with one thread: statements keep their order."""
     profile = (REPOSITORY / "profiles.yml").read_text(encoding="utf-8").replace("threads: 2", "threads: 1")
-    project = Project(home, None, FEEDS, {})  # type: ignore[arg-type] # only the children have a session
+    project = Project(home, None, FEEDS, {}, variables)  # type: ignore[arg-type] # only the children have a session
     (project.folder / "profiles.yml").write_text(profile, encoding="utf-8")
     # In the schemas of the repository, which no other session of these children has.
     document = yaml.safe_load((project.folder / "dbt_project.yml").read_text(encoding="utf-8"))
@@ -174,6 +179,7 @@ class Runs:
             json.dumps(
                 {
                     "project": str(self.project.folder),
+                    "variables": self.project.variables,
                     "warehouse": str(self.home / "home" / "warehouse"),
                     "landing": str(self.project.landing),
                     "tables": TABLES,
@@ -209,13 +215,15 @@ class Runs:
 
     def whole(self, land: bool = False) -> dict[str, Any]:
         """A step that builds to the end."""
-        return {"land": self._next() if land else None, "at": 0, "moment": "before", "journal": None}
+        land_from = self._next() if land else None
+        return {"land": land_from, "options": [], "at": 0, "moment": "before", "journal": None}
 
-    def killed_at(self, at: int, moment: str) -> dict[str, Any]:
+    def killed_at(self, at: int, moment: str, *options: str, land: bool = True) -> dict[str, Any]:
         """A step that lands the next round and kills at a statement."""
         journal = self.home / "journal.txt"
         journal.unlink(missing_ok=True)
-        return {"land": self._next(), "at": at, "moment": moment, "journal": str(journal)}
+        land_from = self._next() if land else None
+        return {"land": land_from, "options": options, "at": at, "moment": moment, "journal": str(journal)}
 
     def _next(self) -> str:
         folder = self.files_of(self.rounds)
@@ -243,7 +251,17 @@ def values(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def check(runs: Runs, rounds: int, said: str) -> None:
-    """The tables are those of `rounds` rounds, each event applied once."""
+    """The tables are those of `rounds` rounds, each event applied once, and so says the ledger of runs."""
+    check_rows(runs, rounds, said)
+    tables = runs.dump()
+    sums = run_sums(tables)
+    assert sums["silver.stg_pipe__orders"]["lines"] == len(tables["silver.stg_pipe__orders"]), said
+    for state in STATES:
+        assert sums[f"silver.{state}"]["inserted"] == len(tables[f"silver.{state}"]), said
+
+
+def check_rows(runs: Runs, rounds: int, said: str) -> None:
+    """The rows are those of `rounds` rounds, and nothing is left beside the tables."""
     tables = runs.dump()
     expected = expected_rows(rounds)
     for name, table in (
@@ -269,11 +287,8 @@ def check(runs: Runs, rounds: int, said: str) -> None:
         entry = ledger[name.rpartition("/")[2]]
         assert entry["line_count"] == content.count(b"\n"), (said, name)
         assert entry["rejected_count"] == name.startswith("orders"), (said, name)
-    sums = run_sums(tables)
-    assert sums["silver.stg_pipe__orders"]["lines"] == len(tables["silver.stg_pipe__orders"]), said
-    for state in STATES:
-        assert sums[f"silver.{state}"]["inserted"] == len(tables[f"silver.{state}"]), said
-    assert not [name for name in runs.left() if name.endswith(("__moves", "__moved_values"))], said
+    beside = ("__moves", "__moved_values", "__rebuilt_", "__replaced_")
+    assert not [name for name in runs.left() if any(part in name for part in beside)], said
 
 
 def run_sums(tables: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, int]]:
@@ -295,11 +310,11 @@ def stable(rows: list[dict[str, Any]], root: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("moment", ["before", "during"])
-def test_killed_runs_equal_undisturbed_ones(tmp_path: Path, moment: str) -> None:
+def test_killed_runs_equal_undisturbed_ones(tmp_path: Path, moment: str, format_variables: dict[str, str]) -> None:
     """At every statement that writes; at a sample of them with KILL_AT=<n>,<n>,..."""
     chosen = os.environ.get("KILL_AT")
     places = iter([int(at) for at in chosen.split(",")]) if chosen else count(1)
-    runs = Runs(tmp_path / "killed", write_project(tmp_path / "killed"))
+    runs = Runs(tmp_path / "killed", write_project(tmp_path / "killed", format_variables))
     first = [runs.whole(land=True)]
     status, killed = -signal.SIGKILL, "nothing yet"
     for at in places:
@@ -315,8 +330,9 @@ def test_killed_runs_equal_undisturbed_ones(tmp_path: Path, moment: str) -> None
     assert runs.child(runs.whole()) == 0
     check(runs, runs.rounds, f"killed, {moment}: {killed}")
     for wanted in () if chosen else WANTED:
-        assert any(statement.startswith(wanted) for statement in runs.killed), wanted
-    calm = Runs(tmp_path / "calm", write_project(tmp_path / "calm"))
+        begins = wanted.format(merge=MERGE[FILE_FORMAT])
+        assert any(statement.startswith(begins) for statement in runs.killed), begins
+    calm = Runs(tmp_path / "calm", write_project(tmp_path / "calm", format_variables))
     assert calm.child(*[calm.whole(land=True) for _ in range(runs.rounds)]) == 0
     killed_tables, calm_tables = runs.dump(), calm.dump()
     for table in TABLES:
@@ -327,12 +343,14 @@ def test_killed_runs_equal_undisturbed_ones(tmp_path: Path, moment: str) -> None
 
 
 @pytest.mark.parametrize("moment", ["before", "during", "committed"])
-def test_killed_first_build_equals_an_undisturbed_one(tmp_path: Path, moment: str) -> None:
+def test_killed_first_build_equals_an_undisturbed_one(
+    tmp_path: Path, moment: str, format_variables: dict[str, str]
+) -> None:
     chosen = os.environ.get("KILL_AT")
     met: list[str] = []
     for at in [int(at) for at in chosen.split(",")] if chosen else count(1):
         home = tmp_path / str(at)
-        runs = Runs(home, write_project(home))
+        runs = Runs(home, write_project(home, format_variables))
         status = runs.child(runs.killed_at(at, moment))
         killed = runs.journal()[-1] if status else "nothing"
         assert runs.child(runs.whole()) == 0, killed
@@ -340,5 +358,27 @@ def test_killed_first_build_equals_an_undisturbed_one(tmp_path: Path, moment: st
         if status == 0:
             break
         met.append(killed)
-    for wanted in () if chosen else WANTED_OF_A_FIRST_BUILD:
+    made = [CREATE[FILE_FORMAT].format(table) for table in MADE]
+    for wanted in () if chosen else (*WANTED_OF_A_FIRST_BUILD, *made):
+        assert any(statement.startswith(wanted) for statement in met), wanted
+
+
+@pytest.mark.parametrize("moment", ["before", "during"])
+def test_killed_full_refresh_equals_an_undisturbed_one(
+    tmp_path: Path, moment: str, format_variables: dict[str, str]
+) -> None:
+    """Each kill is followed by a build without the option, and comes upon what the ones before have left."""
+    chosen = os.environ.get("KILL_AT")
+    runs = Runs(tmp_path, write_project(tmp_path, format_variables))
+    first, met = [runs.whole(land=True)], []
+    for at in [int(at) for at in chosen.split(",")] if chosen else count(1):
+        status = runs.child(*first, runs.killed_at(at, moment, "--full-refresh", land=False))
+        killed = runs.journal()[-1] if status else "nothing"
+        assert runs.child(runs.whole()) == 0, killed
+        check_rows(runs, 1, f"killed, {moment}: {killed}")
+        if status == 0:
+            break
+        met.append(killed)
+        first = []
+    for wanted in () if chosen else [REFRESH[FILE_FORMAT].format(table) for table in MADE]:
         assert any(statement.startswith(wanted) for statement in met), wanted

@@ -58,6 +58,16 @@ FEEDS = [
         before={1: lambda project: project.redeclare("kept", AFTER | {"quantity": "int"}, except_column_list=["gone"])},
     ),
     Feed(
+        "timed",
+        {"id": "int"},
+        [
+            {"t+0+0.json": lines(postgresql("c", 10, {"id": 1}))},
+            {"t+0+3.json": lines(postgresql("u", 20, {"id": 1, "at": 1_714_564_800_000_000}))},
+        ],
+        models=("log", "state", "living", "history"),
+        before={1: lambda project: project.redeclare("timed", {"id": "int", "at": "timestamp_ntz"})},
+    ),
+    Feed(
         "mended",
         BEFORE,
         [
@@ -106,6 +116,13 @@ FEEDS = [
         models=("log", "state", "history"),
     ),
 ]
+
+
+def test_first_time_without_a_zone_of_a_table(project: Project) -> None:
+    """Delta (3.3.3) refuses such a column in a table that was created without one."""
+    assert not {name for name in project.outcomes[1].failed if "timed" in name}
+    assert [row["at"] for row in project.rows("pipe_silver.slv_pipe__timed")] == ["2024-05-01T12:00:00"]
+    assert [row["at"] for row in project.history("timed")] == [None, "2024-05-01T12:00:00"]
 
 
 def by_id(rows: list[Row], *columns: str) -> dict[int, tuple[object, ...]]:

@@ -1,5 +1,6 @@
-"""What stands in the way of a write to Hudi's tables: a clock, and what killed runs leave. Collected with
-``--file-format hudi_cow`` or ``hudi_mor`` (tests/python/hudi/test_in_hudi.py).
+"""What stands in the way of a write to Hudi's tables: a clock, and what killed runs leave.
+
+Collected with ``--file-format hudi_cow`` or ``hudi_mor`` (tests/python/hudi/test_in_hudi.py).
 """
 
 from __future__ import annotations
@@ -17,18 +18,23 @@ from .project import SILVER, Feed, MakeProject, Project, folder_of_table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-COLUMNS = {"id": "int", "note": "string"}
-FIRST = {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "note": "old"}) for n in range(2)))}
-SECOND = {"t+0+2.json": lines(postgresql("u", 20, {"id": 0, "note": "new"}))}
+COLUMNS = {"id": "int", "note": "string", "until": "timestamp_ntz"}
+# As PostgreSQL's infinity comes.
+UNTIL = {"until": 9_223_372_036_825_200_000}
+FIRST = {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "note": "old", **UNTIL}) for n in range(2)))}
+SECOND = {"t+0+2.json": lines(postgresql("u", 20, {"id": 0, "note": "new", **UNTIL}))}
 OLD, NEW = {0: "old", 1: "old"}, {0: "new", 1: "old"}
-LATE, LEFT = (Feed(name, COLUMNS, models=("log", "state")) for name in ("late", "left"))
+LATE, LEFT, FAILED, SHAPED, MOVED = (
+    Feed(name, COLUMNS, models=("log", "state", "living"))
+    for name in ("late", "left", "failed", "shaped", "moved_to_delta")
+)
+FEEDS_HERE = (LATE, LEFT, FAILED, SHAPED, MOVED)
 
 
 @pytest.fixture(scope="module")
 def written(make_project: MakeProject) -> Project:
-    feeds = (LATE, LEFT)
-    project = make_project("writing", feeds)
-    for feed in feeds:
+    project = make_project("writing", FEEDS_HERE)
+    for feed in FEEDS_HERE:
         project.land(feed, FIRST)
     assert not project.dbt("build", "--exclude", "resource_type:test").failed
     return project
@@ -75,5 +81,87 @@ def test_folders_that_a_killed_rebuild_has_left_stop_no_other(written: Project) 
     written.land(LEFT, SECOND)
     assert not written.dbt("run", "--full-refresh", "--select", f"{LEFT.nodes['log']}+").failed
     assert notes(written, LEFT) == NEW
+    tables = written.spark.sql(f"show tables in {SILVER} like '{state}*'").collect()
+    assert [table.tableName for table in tables if not table.isTemporary] == [state]
+
+
+def edit(project: Project, feed: Feed, *changes: tuple[str, str]) -> None:
+    """Replaces texts of the state's model."""
+    (file,) = project.folder.glob(f"models/**/{feed.nodes['state']}.sql")
+    sql = file.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in sql
+        sql = sql.replace(old, new, 1)
+    file.write_text(sql, encoding="utf-8")
+
+
+def failing(feed: Feed) -> tuple[tuple[str, str], ...]:
+    """Changes after which the state's query has the same columns, and fails when its rows are asked for."""
+    call = f'{{{{ current_state(ref("{feed.nodes["log"]}")) }}}}'
+    return ((call, f"select * from (\n{call}\n) as x where raise_error('boom') is null"),)
+
+
+def working(feed: Feed) -> tuple[tuple[str, str], ...]:
+    """Takes them back."""
+    return tuple((new, old) for old, new in failing(feed))
+
+
+def instants(project: Project, feed: Feed) -> list[str]:
+    commits = project.spark.sql(f"call show_commits(table => '{SILVER}.{feed.nodes['state']}')").collect()
+    return [commit.commit_time for commit in commits]
+
+
+def test_full_refresh_is_a_commit_of_its_table_and_one_that_fails_leaves_it(written: Project) -> None:
+    state = FAILED.nodes["state"]
+    before = instants(written, FAILED)
+    written.land(FAILED, SECOND)
+    assert not written.dbt("run", "--full-refresh", "--select", f"+{state}").failed
+    assert notes(written, FAILED) == NEW
+    after = instants(written, FAILED)
+    assert set(before) < set(after)
+    edit(written, FAILED, *failing(FAILED))
+    outcome = written.dbt("run", "--full-refresh", "--select", state)
+    assert outcome.failed == {state}
+    assert "boom" in outcome.messages[state]
+    assert notes(written, FAILED) == NEW
+    edit(written, FAILED, *working(FAILED))
+    outcome = written.dbt("run", "--select", state)
+    assert not outcome.failed
+    assert f"{state}: built anew, since a rebuild of it was not finished" in outcome.printed
+    assert notes(written, FAILED) == NEW
+    assert set(after) < set(instants(written, FAILED))
+
+
+def test_table_of_another_shape_takes_the_place(written: Project) -> None:
+    state = SHAPED.nodes["state"]
+    before = instants(written, SHAPED)
+    edit(written, SHAPED, ("config(", 'config(partition_by="note", '))
+    assert not written.dbt("run", "--full-refresh", "--select", state).failed
+    assert notes(written, SHAPED) == OLD
+    assert not set(before) & set(instants(written, SHAPED))
+    assert [path.name for path in folder_of_table(written.spark, SILVER, state).glob("note=*")] == ["note=old"]
+
+
+def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(written: Project) -> None:
+    state = MOVED.nodes["state"]
+    edit(written, MOVED, *failing(MOVED), ("config(", 'config(file_format="delta", '))
+    assert written.dbt("run", "--full-refresh", "--select", state).failed == {state}
+    assert notes(written, MOVED) == OLD
+    edit(written, MOVED, *working(MOVED))
+    written.land(MOVED, SECOND)
+    outcome = written.dbt("run", "--full-refresh", "--select", f"+{MOVED.nodes['living']}")
+    assert not outcome.failed, outcome.messages[state]
+    assert notes(written, MOVED) == NEW
+    assert written.spark.sql(f"describe detail {SILVER}.{state}").first().format == "delta"  # type: ignore[union-attr]
+    row = written.spark.sql(f"select cast(until as string) as until from {SILVER}.{MOVED.nodes['living']}").first()
+    assert row
+    assert row.until == "+294247-01-10 04:00:25.2"
+    written.land(MOVED, {"t+0+5.json": lines(postgresql("u", 30, {"id": 1, "note": "newer"}))})
+    assert not written.dbt("run", "--select", f"+{state}").failed
+    assert notes(written, MOVED) == {0: "new", 1: "newer"}
+    # And back.
+    edit(written, MOVED, ('config(file_format="delta", ', "config("))
+    assert not written.dbt("run", "--full-refresh", "--select", state).failed
+    assert notes(written, MOVED) == {0: "new", 1: "newer"}
     tables = written.spark.sql(f"show tables in {SILVER} like '{state}*'").collect()
     assert [table.tableName for table in tables if not table.isTemporary] == [state]

@@ -196,43 +196,120 @@ def test_property_that_changes_how_rows_are_found_may_be_chosen() -> None:
     renderer.render("require_property_of_hudi", "m", "primaryKey", "id", own, False)
 
 
-def test_table_is_complete_before_it_has_its_name() -> None:
-    renderer = hudi(columns=["id", "_cdc_record_key"])
-    name = f"{STATE.identifier}__"
-    run = renderer.render("run_id")
+NAME = f"{STATE.identifier}__"
+ROWS = "create or replace temporary view slv_shop__orders_state__rows as select 1 as id"
+STATIC = "set spark.sql.sources.partitionOverwriteMode = STATIC"
+
+
+def making(**settings: Any) -> Renderer:
+    """A renderer of a model whose table is there, and of what killed runs have left beside it."""
+    renderer = hudi(columns=["id", "_cdc_record_key"], **settings)
     renderer.answers |= {
+        "set spark.sql.warehouse.dir": [{"value": "file:/tmp/warehouse"}],
         "show tables in silver like 'slv_shop__orders_state'": [{"tableName": "x"}],
-        f"show tables in silver like '{name}rebuilt_*'": [{"tableName": f"{name}rebuilt_1"}],
-        f"show tables in silver like '{name}replaced_*'": [{"tableName": f"{name}replaced_1"}],
+        f"show tables in silver like '{NAME}rebuilt_*'": [{"tableName": f"{NAME}rebuilt_1"}],
+        f"show tables in silver like '{NAME}replaced_*'": [{"tableName": f"{NAME}replaced_1"}],
+        "show tblproperties": [],
+        "call show_commits": [],
         "drop table": [],
         "create ": [],
         "insert overwrite": [],
         "alter table": [],
+        STATIC: [],
     }
+    return renderer
+
+
+def steps(renderer: Renderer) -> list[str]:
+    """What was done, without questions."""
+    return [sql for sql in renderer.queries if sql == STATIC or not sql.startswith(("set ", "show ", "call "))]
+
+
+def test_table_is_complete_before_it_has_its_name() -> None:
+    renderer = making()
     last = renderer.render("spark__create_table_as", False, STATE, "select 1 as id")
-    steps = [sql for sql in renderer.queries if not sql.startswith(("set ", "show "))]
-    rebuilt, replaced = f"silver.{name}rebuilt_{run}", f"silver.{name}replaced_{run}"
-    assert steps[0] == f"drop table if exists silver.{name}rebuilt_1"
-    assert steps[1] == "create or replace temporary view slv_shop__orders_state__rows as select 1 as id"
-    assert steps[2].startswith(f"create table {rebuilt} (`id` string, ")
-    assert steps[3].startswith(f"insert overwrite {rebuilt} (`id`, `_cdc_record_key`) select")
+    run = renderer.render("run_id")
+    rebuilt, replaced = f"silver.{NAME}rebuilt_{run}", f"silver.{NAME}replaced_{run}"
+    made = steps(renderer)
+    assert made[:3] == [ROWS, f"drop table if exists silver.{NAME}rebuilt_1", STATIC]
+    assert made[3].startswith(f"create table {rebuilt} (`id` string, ")
+    assert made[4].startswith(f"insert overwrite {rebuilt} (`id`, `_cdc_record_key`) select")
     # The old rows that a killed run has left go when the new ones are there.
-    assert steps[4:] == [
-        f"drop table if exists silver.{name}replaced_1",
+    assert made[5:] == [
+        f"drop table if exists silver.{NAME}replaced_1",
         f"alter table silver.slv_shop__orders_state rename to {replaced}",
         f"alter table {rebuilt} rename to silver.slv_shop__orders_state",
     ]
     assert last == f"drop table if exists {replaced}"
     assert renderer.asserted == []
-    promised = hudi(columns=["id"], contract={"enforced": True})
-    promised.answers |= renderer.answers
+    promised = making(contract={"enforced": True})
     promised.render("spark__create_table_as", False, STATE, "select 1 as id")
     assert promised.asserted == ["select 1 as id"]
-    first = hudi(columns=["id"])
-    first.answers |= {key: [] if key.startswith("show ") else answer for key, answer in renderer.answers.items()}
+    first = making()
+    first.answers |= {key: [] for key in first.answers if key.startswith("show tables")}
     first.render("replace_hudi_table", STATE, "select 1 as id", {})
     assert len([sql for sql in first.queries if sql.startswith("alter table")]) == 1
+    assert str(first.render("name_of_rebuilt", STATE)) == rebuilt
     assert len(first.does("drop_tables_beside", STATE, "rebuilt")) == 1
+    assert first.sql("take_name", STATE, first.render("name_of_rebuilt", STATE)) == last
+
+
+def test_table_that_would_be_made_the_same_is_overwritten() -> None:
+    renderer = making()
+    made_as = renderer.render("fingerprint_of_making", True)
+    properties = [
+        {"key": "alluvium.made_as", "value": made_as},
+        {"key": "alluvium.applied_batch.stg_shop__orders", "value": "7"},
+    ]
+    renderer.answers["show tblproperties"] = properties
+    last = renderer.sql("replace_hudi_table", STATE, "select 1 as id", {})
+    # A run that is killed before the last statement is followed by another rebuild.
+    begun, overwritten = steps(renderer)[-2:]
+    assert "set tblproperties ('alluvium.rebuild_begun' = " in begun
+    assert overwritten.startswith("insert overwrite silver.slv_shop__orders_state (`id`, `_cdc_record_key`) select")
+    assert last == renderer.sql("forget_properties_sql", STATE)
+    assert last == (
+        "alter table silver.slv_shop__orders_state unset tblproperties if exists"
+        " ('alluvium.rebuild_begun', 'alluvium.applied_batch.stg_shop__orders')"
+    )
+    columns = typed(("id", "string"), ("_cdc_record_key", "string"))
+    assert renderer.render("is_made_as", STATE, columns) is True
+    assert renderer.render("is_made_as", STATE, typed(("id", "int"), ("_cdc_record_key", "string"))) is False
+    # What a rewrite for other columns has to keep, an overwrite would forget.
+    kept = renderer.render("replace_hudi_table", STATE, "select 1 as id", {"alluvium.a": "1"})
+    assert kept.startswith("drop table if exists")
+    other = making(partition_by=["id"])
+    other.answers["show tblproperties"] = properties
+    assert other.render("is_made_as", STATE, columns) is False
+    other.answers["show tables in silver like 'slv_shop__orders_state'"] = []
+    assert other.render("is_in_catalog", STATE) is False
+    assert other.render("is_made_as", STATE, columns) is False
+
+
+@pytest.mark.parametrize(
+    ("warehouse", "is_on_object_storage"),
+    [("s3a://b/w", True), ("gs://b/w", True), ("hdfs://h/w", False), ("file:/w", False), ("/w", False)],
+)
+def test_first_table_on_object_storage_has_its_name_at_once(warehouse: str, is_on_object_storage: bool) -> None:
+    renderer = making()
+    renderer.answers |= {key: [] for key in renderer.answers if key.startswith("show tables")}
+    renderer.answers["set spark.sql.warehouse.dir"] = [{"value": warehouse}]
+    assert renderer.render("is_on_object_storage") is is_on_object_storage
+    last = renderer.render("replace_hudi_table", STATE, "select 1 as id", {})
+    assert last.startswith("insert overwrite silver.slv_shop__orders_state" if is_on_object_storage else "drop table")
+    renamed = [sql for sql in renderer.queries if sql.startswith("alter table")]
+    assert len(renamed) == (0 if is_on_object_storage else 1)
+
+
+def test_table_of_deltas_in_the_place_of_one_of_hudis_is_built_beside_it() -> None:
+    renderer = Renderer(this=STATE)
+    renderer.answers = {"set alluvium.is_replaced.": [{"value": "true"}], "dbt-spark's": [], **making().answers}
+    last = renderer.render("spark__create_table_as", False, STATE, "select 1 as id")
+    assert renderer.made == ["select 1 as id"]
+    assert steps(renderer)[1] == "dbt-spark's own table"
+    assert last.startswith(f"drop table if exists silver.{NAME}replaced_")
+    # Nothing says that a table of Delta's is to be replaced.
+    assert Renderer().render("spark__create_table_as", False, STATE, "select 1") == "dbt-spark's own table"
 
 
 @pytest.mark.parametrize(("now", "is_refused"), [("20261125082739413", False), ("20261125082739412", True)])
@@ -256,7 +333,7 @@ def test_statements_of_a_table_of_hudis() -> None:
     renderer = hudi(partition_by=["id"])
     sql = renderer.sql("create_hudi_table_sql", STATE, columns, {"alluvium.key": "k"})
     assert "(`id` int, `at` timestamp, `_cdc_record_key` string) using hudi partitioned by (id)" in sql
-    assert "'alluvium.key' = 'k')" in sql
+    assert "'alluvium.key' = 'k', 'alluvium.made_as' = " in sql
     names = [column.name for column in columns]
     stored = renderer.render("stored_columns", columns)
     insert = renderer.sql("insert_into_sql", TMP, STATE, names, "overwrite", stored)
@@ -283,6 +360,8 @@ def test_dbts_own_makes_and_drops_all_other_tables() -> None:
     assert hudi(meta=of_state).render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
     assert hudi(post_hooks=()).render("is_own_hudi_table") is False
     assert hudi().render("is_own_hudi_table") is True
+    assert hudi(post_hooks=()).render("is_own_table") is False
+    assert Renderer().render("is_own_table") is True
     assert Renderer().render("spark__drop_relation", STATE) == "dbt-spark's own drop"
     renderer = Renderer(answers={"set alluvium.is_replaced.": [{"value": "true"}]})
     assert renderer.render("spark__drop_relation", STATE) == ""

@@ -381,6 +381,7 @@ APPLIED = "applied_generation.stg_shop__orders"
         # A run was killed between the table and its properties.
         ({}, "b", True),
         ({"rebuild_requested": "x", APPLIED: "a"}, "a", True),
+        ({"rebuild_begun": "x", APPLIED: "a"}, "a", True),
         ({APPLIED: "a", "declaration": "delete_policy=00000000"}, "a", True),
         ({APPLIED: "a", "declaration": "an_option_of_before=00000000"}, "a", False),
     ],

@@ -37,6 +37,17 @@ def test_apply_schema_change_leaves_new_columns_to_dbt(names: tuple[str, ...], p
     assert renderer.queries == []
 
 
+@pytest.mark.parametrize(("policy", "is_told"), [("append_new_columns", True), ("ignore", False)])
+def test_table_is_told_of_its_first_time_without_a_zone(policy: str, is_told: bool) -> None:
+    declared = feed(columns=[column("id", "int"), column("at", "array<timestamp_ntz>")])
+    renderer = with_columns("id", policy=policy)
+    renderer.answers = {"alter table": []}
+    renderer.render("apply_schema_change", declared)
+    assert bool(renderer.queries) is is_told
+    assert renderer.render("adds_local_time", declared, ["at"]) is True
+    assert renderer.render("adds_local_time", declared, ["id"]) is False
+
+
 def test_apply_schema_change_rewrites_the_table_once() -> None:
     renderer = with_columns("id", "note", "gone", types={"id": "smallint"}, policy="sync_all_columns")
     properties = [{"key": "alluvium.generation", "value": "it's"}, {"key": "delta.minReaderVersion", "value": "3"}]
