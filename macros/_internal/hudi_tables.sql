@@ -396,14 +396,19 @@ tblproperties (
 {% endmacro %}
 
 
+{# Hudi names a commit by the time on the clock of the JVM's time zone. #}
+{% macro instant_of_hudi(later="") %}
+    {{ return("date_format(cast(java_method('java.time.LocalDateTime', 'now') as timestamp_ntz)" ~ (" " ~ later if later else "") ~ ", 'yyyyMMddHHmmssSSS')") }}
+{% endmacro %}
+
+
 {#
     Hudi (1.2.0) orders commits by their times, in the JVM's time zone, and shows nothing of one whose time is before those that are there: its rows would be lost without
     an error. The JVM's zone is UTC (alluvium/session.py), but a clock may be set back, another machine's may be behind, and a session may be somebody else's.
 #}
 {% macro require_clock_of_hudi(caller_name, table) %}
-    {%- set local_time = "rpad(left(regexp_replace(reflect('java.time.LocalDateTime', 'now'), '[^0-9]', ''), 17), 17, '0')" -%}
     {%- for commit in alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)") -%}
-        {%- set now = alluvium.query_rows("select " ~ local_time ~ " as now")[0].now -%}
+        {%- set now = alluvium.query_rows("select " ~ alluvium.instant_of_hudi() ~ " as now")[0].now -%}
         {%- if now <= commit.state_transition_time -%}
             {% do alluvium.raise_invalid(
                 caller_name ~ ": table " ~ table, "the clock (year to millisecond, time zone of the JVM)", now,

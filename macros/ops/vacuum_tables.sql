@@ -61,11 +61,7 @@
 {% endmacro %}
 
 
-{# Hudi names a commit by the time on the clock of the JVM's time zone. #}
 {% macro is_newest_commit_older_sql(table, hours) -%}
 {%- set newest = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)")[0].commit_time -%}
-    select {{ alluvium.string_literal(newest) }} <= date_format(
-        convert_timezone(current_timezone(), java_method('java.time.ZoneId', 'systemDefault'), localtimestamp() - interval {{ hours }} hours),
-        'yyyyMMddHHmmssSSS'
-    ) as is_older
+    select {{ alluvium.string_literal(newest) }} <= {{ alluvium.instant_of_hudi("- interval " ~ hours ~ " hours") }} as is_older
 {%- endmacro %}

@@ -319,7 +319,7 @@ def test_clock_before_the_newest_commit_is_refused(now: str, is_refused: bool) -
         "call show_commits(table => 'silver.slv_shop__orders_state', limit => 1)": [
             {"commit_time": "20261125082730000", "state_transition_time": "20261125082739412"}
         ],
-        "select rpad(": [{"now": now}],
+        "as now": [{"now": now}],
     }
     refused = pytest.raises(CompilationError, match=f'is "{now}"; allowed: a time after 20261125082739412')
     with refused if is_refused else nullcontext():

@@ -195,11 +195,12 @@ def test_compact_tables() -> None:
 
 
 def test_session_lists_the_files_of_hudis_table_anew() -> None:
-    renderer = operated(**{"a statement": [{"rows": 1}], "refresh table": []})
+    renderer = operated(**{"a statement": [{"rows": 1}], "refresh table": [], "call show_commits": []})
     assert renderer.render("maintain", {"relation": STATE, "file_format": "hudi"}, "a statement") == [{"rows": 1}]
-    assert renderer.queries == ["a statement", f"refresh table {STATE}"]
+    asked = f"call show_commits(table => '{STATE}', limit => 1)"
+    assert renderer.queries == [asked, "a statement", f"refresh table {STATE}"]
     renderer.render("maintain", {"relation": STATE, "file_format": "delta"}, "a statement")
-    assert renderer.queries[2:] == ["a statement"]
+    assert renderer.queries[3:] == ["a statement"]
 
 
 def test_tables_to_maintain() -> None:

@@ -250,6 +250,7 @@ def test_rewrite_marked_files() -> None:
     assert [sql.split(" (")[0].split("(")[0] for sql in ran] == [
         f"show tblproperties {STATE}",
         "call run_compaction",
+        "call show_commits",
         "call run_compaction",
         f"refresh table {STATE}",
     ]
@@ -262,6 +263,7 @@ def test_is_newest_commit_older_sql() -> None:
     sql = str(renderer.render("is_newest_commit_older_sql", STATE, 24))
     assert_parses(sql)
     assert fold(sql).startswith("select '20261124120000000' <= date_format(")
+    assert str(renderer.render("instant_of_hudi", "- interval 24 hours")) in sql
     assert renderer.queries[-1] == f"call show_commits(table => '{STATE}', limit => 1)"
 
 
@@ -272,7 +274,8 @@ def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
         "vacuum ": [],
         "call run_clean": [],
         "refresh table": [],
-        "call show_commits": [{"commit_time": "20261124120000000"}],
+        "call show_commits": [{"commit_time": "20261124120000000", "state_transition_time": "20261124120001000"}],
+        "as now": [{"now": "20261124120002000"}],
         "as is_older": [{"is_older": False}],
     }
     log = {"relation": LOG, "file_format": "delta"}
