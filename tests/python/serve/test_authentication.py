@@ -91,6 +91,7 @@ def test_others_may_not_ask_without(method: dict[str, str], with_tls: bool, miss
         (settings(authentication="CUSTOM"), r"custom\.authentication\.class is missing"),
         (LDAP | settings(authentication__ldap__url="ldap://192.0.2.1"), r"is ldap://192\.0\.2\.1; allowed: ldaps"),
         (LDAP | settings(authentication__ldap__url="ldaps://a ldap://192.0.2.1"), r"is ldap://192\.0\.2\.1; allowed"),
+        (LDAP | settings(authentication__ldap__url="ldap://no.invalid"), r"ldap\.url is ldap://no\.invalid; allowed"),
         ({"spark.hive.server2.authentication": "NOSASL"}, r"allowed: spark\.hadoop\.hive\.server2\.authentication\."),
         (settings(transport__mode="http"), r"transport\.mode is http; allowed: binary\."),
         (settings(use__SSL="yes"), r"use\.SSL is yes; allowed: true, false\."),
