@@ -136,7 +136,7 @@ def prepared(spark: SparkSession, parameters: Mapping[str, str]) -> Iterator[Non
         parameters: Spark settings of the target.
 
     Raises:
-        AlluviumError: the class of CUSTOM is on no class path.
+        AlluviumError: the class of CUSTOM is on no class path, or the password does not open the key store.
     """
     from py4j.protocol import Py4JJavaError
 
@@ -154,11 +154,43 @@ def prepared(spark: SparkSession, parameters: Mapping[str, str]) -> Iterator[Non
                 "spark.driver.extraClassPath."
             ) from error
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    hadoop.set(KEYSTORE_PASSWORD, _value(parameters, KEYSTORE_PASSWORD))
+    password = _value(parameters, KEYSTORE_PASSWORD)
+    if _value(parameters, TLS).lower() == "true":
+        _require_opens(spark.sparkContext._gateway, hadoop.get(KEYSTORE), password)
+    hadoop.set(KEYSTORE_PASSWORD, password)
     try:
         yield
     finally:
         hadoop.unset(KEYSTORE_PASSWORD)  # the server has it, and clients can ask for a session's settings
+
+
+def _require_opens(gateway: Any, store: str, password: str) -> None:
+    """In the session's JVM: Python has nothing that reads a key store, and Hive wraps what Java says of one."""
+    from py4j.protocol import Py4JJavaError
+
+    characters = gateway.new_array(gateway.jvm.char, len(password))
+    for position, character in enumerate(password):
+        characters[position] = character
+    try:
+        gateway.jvm.java.security.KeyStore.getInstance(gateway.jvm.java.io.File(store), characters)
+    except Py4JJavaError as error:
+        raised = error.java_exception
+        said = str(raised.getMessage() or raised.toString()).rstrip(".")
+        raise AlluviumError(
+            f"serve: {PREFIX}{KEYSTORE} is {store}, which {PREFIX}{KEYSTORE_PASSWORD} does not open: {said}."
+        ) from error
+
+
+def first_cause(error: Any) -> str:
+    """What has made Java fail, which Spark and Hive wrap in exceptions of their own.
+
+    Args:
+        error: of Py4J (`Py4JJavaError`).
+    """
+    cause = error.java_exception
+    while (deeper := cause.getCause()) is not None:
+        cause = deeper
+    return str(cause.toString()).rstrip(".")
 
 
 def require_as_asked(server: Any, host: str, parameters: Mapping[str, str]) -> None:

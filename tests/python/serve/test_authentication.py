@@ -26,10 +26,10 @@ from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
 from alluvium import AlluviumError, profile, thrift_transport
-from alluvium.thrift_security import require_as_asked, require_safe, session_settings
+from alluvium.thrift_security import prepared, require_as_asked, require_safe, session_settings
 from alluvium.thrift_server import is_open
 
-from .test_thrift_server import PAGE, REPOSITORY, Terminal
+from .test_thrift_server import PAGE, REPOSITORY, Terminal, thrown
 
 PREFIX = "spark.hadoop.hive.server2."
 USER, PASSWORD = "analyst", "0815 in the sun"
@@ -167,6 +167,36 @@ def test_password_of_the_store_is_not_among_the_settings(store: Path) -> None:
     assert made[PREFIX + "keystore.path"] == str(store)
     assert made[PREFIX + "authentication"] == "LDAP"
     assert STORE_PASSWORD not in made.values()
+
+
+def test_password_that_does_not_open_the_store(store: Path) -> None:
+    spark = Mock()
+    spark.sparkContext._jsc.hadoopConfiguration().get.return_value = str(store)
+    characters: dict[int, str] = {}
+    spark.sparkContext._gateway.new_array.return_value = characters
+    opens = spark.sparkContext._gateway.jvm.java.security.KeyStore.getInstance
+    with prepared(spark, tls(store)):
+        assert "".join(characters.values()) == STORE_PASSWORD
+    opens.side_effect = thrown("java.io.IOException: keystore password was incorrect", "a.KeyException: bad padding")
+    with pytest.raises(AlluviumError) as refused, prepared(spark, tls(store)):
+        pass
+    assert str(refused.value) == (
+        f"serve: {PREFIX}keystore.path is {store}, which {PREFIX}keystore.password does not open: keystore password "
+        "was incorrect."
+    )
+
+
+@pytest.mark.slow
+def test_server_with_a_password_that_does_not_open_the_store(tmp_path: Path) -> None:
+    store, _ = certificate_in(tmp_path)
+    terminal = terminal_with(
+        tmp_path, **settings(use__SSL="true", keystore__path=str(store), keystore__password="another")
+    )
+    said = terminal.types("alluvium", "serve", "start", code=1)
+    reason = (
+        f"keystore.path is {store}, which {PREFIX}keystore.password does not open: keystore password was incorrect."
+    )
+    assert said.splitlines()[1:] == [f"alluvium: serve: {PREFIX}{reason}"]
 
 
 def test_settings_and_variables_of_the_page(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
