@@ -8,6 +8,7 @@ import datetime
 import ipaddress
 import os
 import re
+import shlex
 import socketserver
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
-from alluvium import AlluviumError, profile, thrift_transport
+from alluvium import AlluviumError, java, profile, thrift_transport
 from alluvium.thrift_security import prepared, require_as_asked, require_safe, session_settings
 from alluvium.thrift_server import is_open
 
@@ -33,6 +34,7 @@ from .test_thrift_server import PAGE, REPOSITORY, Terminal, thrown
 
 PREFIX = "spark.hadoop.hive.server2."
 USER, PASSWORD = "analyst", "0815 in the sun"
+PASSWORD_OF_BEELINE = "0815-in-the-sun"  # it takes none with blanks
 STORE_PASSWORD = "opens-the-store"
 
 
@@ -238,7 +240,7 @@ class Bind(socketserver.BaseRequestHandler):
                 return
             name_length = message[11]
             name, password = message[12 : 12 + name_length], message[14 + name_length :]
-            is_known = name == distinguished_name and password == PASSWORD.encode()
+            is_known = name == distinguished_name and password.decode() in (PASSWORD, PASSWORD_OF_BEELINE)
             code = 0 if is_known else 49
             self.request.sendall(b"\x30\x0c" + message[2:5] + b"\x61\x07\x0a\x01" + bytes([code]) + b"\x04\x00\x04\x00")
 
@@ -331,6 +333,36 @@ def test_ldap_and_tls(guarded: tuple[Terminal, Path], monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
+def test_other_clients_of_the_page(guarded: tuple[Terminal, Path], tmp_path: Path) -> None:
+    terminal, trusted = guarded
+    text = PAGE.read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (beeline,) = re.findall(r"^beeline .*$", text, re.MULTILINE)
+    store, secret = tmp_path / "authority.p12", tmp_path / "password.txt"
+    secret.write_text(PASSWORD_OF_BEELINE, encoding="utf-8")
+    authority = pkcs12.PKCS12Certificate(x509.load_pem_x509_certificate(trusted.read_bytes()), b"authority")
+    encryption = serialization.BestAvailableEncryption(b"changeit")
+    store.write_bytes(pkcs12.serialize_java_truststore([authority], encryption))
+    told = {
+        '"spark.example.com", 10000': f'"127.0.0.1", {terminal.port}',
+        'password="..."': f"password={PASSWORD!r}",
+        "spark.example.com:10000": f"127.0.0.1:{terminal.port}",
+        "=authority.p12": f"={store}",
+        "password.txt": str(secret),
+    }
+    for said, meant in told.items():
+        assert said in program + beeline
+        program, beeline = program.replace(said, meant), beeline.replace(said, meant)
+    trusting = {"SSL_CERT_FILE": str(trusted), "JAVA_HOME": str(java.select().home)}
+    for command in ([sys.executable, "-c", program], shlex.split(beeline)):
+        done = subprocess.run(
+            command, cwd=REPOSITORY, env=terminal.environment | trusting, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert re.search(r"^\W*42\W*$", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.slow
 def test_certificate_that_names_another_host(guarded: tuple[Terminal, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, trusted = guarded
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
@@ -419,12 +451,13 @@ def test_class_of_ones_own(tmp_path: Path) -> None:
     terminal = terminal_with(tmp_path, **(CUSTOM | class_path))
     terminal.types("alluvium", "serve", "start")
     try:
-        with contextlib.closing(
-            hive.connect("127.0.0.1", terminal.port, username=USER, auth="CUSTOM", password=PASSWORD)
-        ) as connection:
-            cursor = connection.cursor()
-            cursor.execute("select 42")
-            assert cursor.fetchall() == [(42,)]
+        for auth in ("CUSTOM", "LDAP"):  # to a client they are one
+            with contextlib.closing(
+                hive.connect("127.0.0.1", terminal.port, username=USER, auth=auth, password=PASSWORD)
+            ) as connection:
+                cursor = connection.cursor()
+                cursor.execute("select 42")
+                assert cursor.fetchall() == [(42,)]
         with pytest.raises(TTransportException, match="Error validating the login"):
             hive.connect("127.0.0.1", terminal.port, username=USER, auth="CUSTOM", password="another")
     finally:

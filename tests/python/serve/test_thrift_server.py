@@ -416,8 +416,10 @@ def test_server_ends_with_its_jvm(terminal: Terminal) -> None:
 @pytest.mark.slow
 def test_commands_of_the_page(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
-    terminal.lands(FIRST)
-    block = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0]
+    page = PAGE.read_text(encoding="utf-8")
+    (lands,) = re.findall(r"`(mkdir .*)`", page)
+    terminal.types("sh", "-c", lands.replace("landing/moma", shlex.quote(str(terminal.landing))))
+    block = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)[0]
     *commands, stop = block.strip().splitlines()
     try:
         for command in commands:
