@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from alluvium import AlluviumError
+from alluvium import AlluviumError, thrift_security
 
 if TYPE_CHECKING:
     from alluvium.profile import ThriftTarget
@@ -21,11 +21,12 @@ def connect(target: ThriftTarget) -> Any:
     """A connection of PyHive's. It makes `default` the current schema, as PyHive (0.7.0) does whenever it connects.
 
     Raises:
-        AlluviumError: nothing listens there, or it does not let the user in.
+        AlluviumError: nothing listens there, it does not let the user in, or a password would be sent as it is.
     """
     from pyhive import exc, hive  # type: ignore[import-untyped]  # it has no annotations
     from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
+    thrift_security.require_private_password(target.name, target.host, target.auth, target.password, target.use_ssl)
     place = f"{target.host}:{target.port}"
     try:
         with _no_log():

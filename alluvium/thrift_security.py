@@ -1,6 +1,6 @@
 """Who may connect to a Thrift server, and how: what the settings of a target say, checked before anything starts.
 
-Hive's own settings, with the prefix that Spark hands over to Hadoop. There are no others.
+A server's are Hive's own settings, with the prefix that Spark hands over to Hadoop. There are no others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ TLS = "hive.server2.use.SSL"
 KEYSTORE = "hive.server2.keystore.path"
 KEYSTORE_PASSWORD = "hive.server2.keystore.password"
 
-METHODS = ("NONE", "LDAP", "CUSTOM")
+METHODS_WITH_PASSWORD = ("LDAP", "CUSTOM")
+METHODS = ("NONE", *METHODS_WITH_PASSWORD)
+THIS_MACHINE = "127.0.0.1, localhost, ::1"
 # Spark's classes for LDAP and CUSTOM make a HiveConf of their own, of hive-site.xml and the JVM's properties,
 # without the session's settings (3.5.7): were these no properties, LDAP would ask a directory at localhost.
 OF_THE_JVM = (
@@ -68,6 +70,7 @@ def require_safe(host: str, parameters: Mapping[str, str], project_directory: Pa
     if transport != "binary":
         raise AlluviumError(f"serve: {PREFIX}{TRANSPORT} is {transport}; allowed: binary.")
     has_tls = _has_tls(parameters, project_directory)
+    _require_address(host)
     if is_loopback(host):
         return
     missing = [
@@ -76,8 +79,30 @@ def require_safe(host: str, parameters: Mapping[str, str], project_directory: Pa
     ]
     if missing:
         raise AlluviumError(
-            f"serve: --host is {host}; without passwords and TLS allowed are 127.0.0.1, localhost, ::1. The target's "
+            f"serve: --host is {host}; without passwords and TLS allowed are {THIS_MACHINE}. The target's "
             f"settings lack {' and '.join(missing)} (docs/guide/thrift-server.md)."
+        )
+
+
+def require_private_password(target: str, host: str, auth: str | None, password: str | None, use_ssl: bool) -> None:
+    """Refuse a client that would send a password over a network as it is. No connection is opened.
+
+    Args:
+        target: name of the client's target.
+        host: of the server.
+        auth: as PyHive names the server's authentication.
+        password: of the user; None where there is none.
+        use_ssl: whether the client wants TLS.
+
+    Raises:
+        AlluviumError: the host is not this machine, and there is a password and no TLS.
+    """
+    sends_password = password is not None or (auth or "").upper() in METHODS_WITH_PASSWORD
+    if sends_password and not use_ssl and not is_loopback(host):
+        raise AlluviumError(
+            f"The target {target} would send its password to {host} as it is: use_ssl is false; allowed: true "
+            f"(ALLUVIUM_THRIFT_TLS=true), or a host of {THIS_MACHINE}, as through an SSH tunnel "
+            "(docs/guide/thrift-server.md)."
         )
 
 
@@ -111,7 +136,7 @@ def prepared(spark: SparkSession, parameters: Mapping[str, str]) -> Iterator[Non
         parameters: Spark settings of the target.
 
     Raises:
-        AlluviumError: the class of CUSTOM is on no class path.
+        AlluviumError: the class of CUSTOM is on no class path, or the password does not open the key store.
     """
     from py4j.protocol import Py4JJavaError
 
@@ -129,11 +154,43 @@ def prepared(spark: SparkSession, parameters: Mapping[str, str]) -> Iterator[Non
                 "spark.driver.extraClassPath."
             ) from error
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    hadoop.set(KEYSTORE_PASSWORD, _value(parameters, KEYSTORE_PASSWORD))
+    password = _value(parameters, KEYSTORE_PASSWORD)
+    if _value(parameters, TLS).lower() == "true":
+        _require_opens(spark.sparkContext._gateway, hadoop.get(KEYSTORE), password)
+    hadoop.set(KEYSTORE_PASSWORD, password)
     try:
         yield
     finally:
         hadoop.unset(KEYSTORE_PASSWORD)  # the server has it, and clients can ask for a session's settings
+
+
+def _require_opens(gateway: Any, store: str, password: str) -> None:
+    """In the session's JVM: Python has nothing that reads a key store, and Hive wraps what Java says of one."""
+    from py4j.protocol import Py4JJavaError
+
+    characters = gateway.new_array(gateway.jvm.char, len(password))
+    for position, character in enumerate(password):
+        characters[position] = character
+    try:
+        gateway.jvm.java.security.KeyStore.getInstance(gateway.jvm.java.io.File(store), characters)
+    except Py4JJavaError as error:
+        raised = error.java_exception
+        said = str(raised.getMessage() or raised.toString()).rstrip(".")
+        raise AlluviumError(
+            f"serve: {PREFIX}{KEYSTORE} is {store}, which {PREFIX}{KEYSTORE_PASSWORD} does not open: {said}."
+        ) from error
+
+
+def first_cause(error: Any) -> str:
+    """What has made Java fail, which Spark and Hive wrap in exceptions of their own.
+
+    Args:
+        error: of Py4J (`Py4JJavaError`).
+    """
+    cause = error.java_exception
+    while (deeper := cause.getCause()) is not None:
+        cause = deeper
+    return str(cause.toString()).rstrip(".")
 
 
 def require_as_asked(server: Any, host: str, parameters: Mapping[str, str]) -> None:
@@ -164,17 +221,25 @@ def require_as_asked(server: Any, host: str, parameters: Mapping[str, str]) -> N
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a host.
-
-    Raises:
-        AlluviumError: it is no address.
-    """
-    return all(ipaddress.ip_address(address).is_loopback for address in _addresses(host))
+    """Whether only this machine reaches a host; one that is no address is of no known machine."""
+    try:
+        return all(ipaddress.ip_address(address).is_loopback for address in _addresses(host))
+    except OSError:
+        return False
 
 
 def _addresses(host: str) -> set[str]:
+    """A host's, as Python writes them.
+
+    Raises:
+        OSError: it is no address, and no name of any.
+    """
+    return {_plain(str(entry[4][0])) for entry in socket.getaddrinfo(host, None)}
+
+
+def _require_address(host: str) -> None:
     try:
-        return {_plain(str(entry[4][0])) for entry in socket.getaddrinfo(host, None)}
+        _addresses(host)
     except OSError as error:
         raise AlluviumError(f"serve: --host {host} is no address: {error.strerror or error}.") from error
 

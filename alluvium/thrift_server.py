@@ -59,6 +59,7 @@ class Place:
 
     Attributes:
         log: what the server and Spark print.
+        operation_logs: a directory for Hive's logs of single statements.
     """
 
     def __init__(self, target: SessionTarget) -> None:
@@ -71,6 +72,7 @@ class Place:
         is_local = warehouse and ":" not in warehouse
         home = Path(warehouse).parent if is_local else target.project_directory / ".alluvium"
         self.log = home / "thrift_server.log"
+        self.operation_logs = home / "thrift_operation_logs"
         self._address = home / "thrift_server.json"
         self._lock = home / "thrift_server.lock"
 
@@ -138,12 +140,18 @@ class Place:
         written.write_text(json.dumps(asdict(address)), encoding="utf-8")
         written.rename(self._address)
 
-    def last_lines(self, count: int) -> str:
-        """The end of the log."""
+    def last_lines(self, count: int, begin: int = 0) -> str:
+        """The end of the log; empty where there is none.
+
+        Args:
+            count: how many lines at most.
+            begin: position in the file, in bytes, before which no line is taken.
+        """
         try:
-            return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:])
+            written = self.log.read_bytes()[begin:]
         except OSError:
             return ""
+        return "\n".join(written.decode(errors="replace").splitlines()[-count:])
 
 
 def run(target: SessionTarget, host: str = HOST, port: int = PORT) -> None:
@@ -194,6 +202,8 @@ def listen(target: SessionTarget, host: str = HOST, port: int = PORT) -> SparkSe
     Raises:
         AlluviumError: Spark cannot start, or its server is not the one that was asked for.
     """
+    from py4j.protocol import Py4JJavaError
+
     for name in [name for name in os.environ if name.startswith(thrift_security.VARIABLES)]:
         del os.environ[name]
     spark = session.get_or_create(_settings(target, host, port), target.project_directory)
@@ -202,7 +212,12 @@ def listen(target: SessionTarget, host: str = HOST, port: int = PORT) -> SparkSe
     context = spark._jsparkSession.sqlContext()
     server = spark._jvm.org.apache.spark.sql.hive.thriftserver  # type: ignore[union-attr]  # a live session has one
     with thrift_security.prepared(spark, target.parameters):
-        started = server.HiveThriftServer2.startWithContext(context)
+        try:
+            started = server.HiveThriftServer2.startWithContext(context)
+        except Py4JJavaError as error:
+            raise AlluviumError(
+                f"serve: Spark's server does not start: {thrift_security.first_cause(error)}."
+            ) from error
     thrift_security.require_as_asked(started, host, target.parameters)
     return spark
 
@@ -217,7 +232,7 @@ def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: 
         arguments: of ``alluvium serve run`` that name the target.
 
     Raises:
-        AlluviumError: it has ended instead, or takes too long; with the end of its log.
+        AlluviumError: it has ended instead, or takes too long; with the end of what it has written to its log.
     """
     thrift_security.require_safe(host, target.parameters, target.project_directory)
     place = Place(target)
@@ -225,6 +240,7 @@ def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: 
         raise place.taken()
     place.log.parent.mkdir(parents=True, exist_ok=True)
     with place.log.open("ab") as log:
+        begin = log.seek(0, os.SEEK_END)
         process = subprocess.Popen(
             [sys.executable, "-m", "alluvium.cli", "serve", "run", "--host", host, "--port", str(port), *arguments],
             stdin=subprocess.DEVNULL,
@@ -240,7 +256,8 @@ def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: 
             if time.monotonic() < deadline:
                 continue
             process.terminate()
-        raise AlluviumError(f"The server did not start; the end of {place.log}:\n{place.last_lines(LINES_OF_AN_ERROR)}")
+        said = place.last_lines(LINES_OF_AN_ERROR, begin)
+        raise AlluviumError(f"The server did not start; the end of {place.log}:\n{said}")
     return address
 
 
@@ -269,6 +286,8 @@ def _settings(target: SessionTarget, host: str, port: int) -> dict[str, str]:
         "spark.sql.hive.thriftServer.singleSession": "true",
         "spark.hadoop.hive.server2.thrift.bind.host": host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
+        # By default below /tmp, one for all servers of a user: each that ends removes what the others have there.
+        "spark.hadoop.hive.server2.logging.operation.log.location": str(Place(target).operation_logs),
     }
 
 

@@ -53,6 +53,22 @@ def _is_checked(*_: object) -> None:
     """The context has compared the names; Thrift's own comparison (0.22) calls what Python 3.12 no longer has."""
 
 
+# X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH of OpenSSL.
+_OTHER_NAME = (62, 64)
+# The codes of OpenSSL for a certificate whose authority is not known, in order: X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
+# _DEPTH_ZERO_SELF_SIGNED_CERT, _SELF_SIGNED_CERT_IN_CHAIN, _UNABLE_TO_GET_ISSUER_CERT_LOCALLY and
+# _UNABLE_TO_VERIFY_LEAF_SIGNATURE.
+_UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
+
+
+def _remedy(code: int) -> str:
+    if code in _OTHER_NAME:
+        return ": connect to a name that it has (ALLUVIUM_THRIFT_HOST), or have it name this one"
+    if code in _UNKNOWN_AUTHORITY:
+        return ": name the file of its authority in SSL_CERT_FILE"
+    return ""
+
+
 class _Handshake(ssl.SSLSocket):
     def do_handshake(self, block: bool = False) -> None:
         try:
@@ -61,8 +77,8 @@ class _Handshake(ssl.SSLSocket):
             # Thrift (0.22) would say no more than that it could not connect.
             raise TTransportException(
                 TTransportException.NOT_OPEN,
-                f"The certificate of {self.server_hostname} is not taken ({error.verify_message}): name the file of "
-                "its authority in SSL_CERT_FILE.",
+                f"The certificate of {self.server_hostname} is not taken ({error.verify_message.rstrip('.')})"
+                f"{_remedy(error.verify_code)}.",
                 inner=error,
             ) from error
 

@@ -46,14 +46,18 @@ class AlluviumPlugin(dbtPlugin):
         directory = Path(flags.PROJECT_DIR).resolve()
         if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
             return
-        from alluvium import profile, session
+        from alluvium import profile, session, thrift_security
 
-        credentials = profile.read_profile(flags).credentials
+        chosen = profile.read_profile(flags)
+        credentials = chosen.credentials
         parameters = profile.session_parameters(credentials)
         if parameters is not None:
             write_seeds_exactly()
             session.get_or_create(parameters, directory)
         elif profile.is_thrift(credentials):
+            thrift_security.require_private_password(
+                chosen.target_name, credentials.host, credentials.auth, credentials.password, credentials.use_ssl
+            )
             write_seeds_exactly_over_thrift()
             take_statements_without_rows()
             check_certificates()

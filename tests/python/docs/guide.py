@@ -68,6 +68,18 @@ def code_words(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
+def anchors(page: Path) -> set[str]:
+    """What a link to a heading has after its `#`, as GitHub makes it: a heading that comes again is numbered."""
+    found: dict[str, int] = {}
+    for heading in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE):
+        words = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower())
+        name = words.replace(" ", "-")
+        found[name] = found.get(name, -1) + 1
+        if found[name]:
+            found[f"{name}-{found[name]}"] = 0
+    return set(found)
+
+
 def tables(page_text: str) -> list[list[list[str]]]:
     """The tables of a text: rows of stripped cells, the heading first, without the line of dashes."""
     found: list[list[list[str]]] = []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from .guide import GUIDE, REPOSITORY, blocks, code_words, pages, prose, section, tables, text
+from .guide import GUIDE, REPOSITORY, anchors, blocks, code_words, pages, prose, section, tables, text
 
 MACROS = REPOSITORY / "macros"
 META_CDC, PURGE, QUARANTINE, TABLES = (GUIDE / f"{name}.md" for name in ("meta-cdc", "purge", "quarantine", "tables"))
@@ -198,10 +198,16 @@ def test_page_names_no_column_macro_or_variable_that_is_not_there(page: Path) ->
         assert re.search(rf"\b{name}\b", readers), name
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+LINKED = [*pages(), REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)", prose(page)):
-        assert (page.parent / link).exists(), link
+    for link, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", prose(page)):
+        linked = page.parent / link if link else page
+        assert linked.exists(), link
+        if anchor:
+            assert anchor in anchors(linked), f"{link}#{anchor}"
 
 
 def test_each_test_of_the_page_of_change_streams_is_there() -> None:

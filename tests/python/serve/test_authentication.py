@@ -8,6 +8,7 @@ import datetime
 import ipaddress
 import os
 import re
+import shlex
 import socketserver
 import subprocess
 import sys
@@ -25,14 +26,15 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
-from alluvium import AlluviumError, profile, thrift_transport
-from alluvium.thrift_security import require_as_asked, require_safe, session_settings
+from alluvium import AlluviumError, java, profile, thrift_transport
+from alluvium.thrift_security import prepared, require_as_asked, require_safe, session_settings
 from alluvium.thrift_server import is_open
 
-from .test_thrift_server import PAGE, REPOSITORY, Terminal
+from .test_thrift_server import PAGE, REPOSITORY, Terminal, thrown
 
 PREFIX = "spark.hadoop.hive.server2."
 USER, PASSWORD = "analyst", "0815 in the sun"
+PASSWORD_OF_BEELINE = "0815-in-the-sun"  # it takes none with blanks
 STORE_PASSWORD = "opens-the-store"
 
 
@@ -91,6 +93,7 @@ def test_others_may_not_ask_without(method: dict[str, str], with_tls: bool, miss
         (settings(authentication="CUSTOM"), r"custom\.authentication\.class is missing"),
         (LDAP | settings(authentication__ldap__url="ldap://192.0.2.1"), r"is ldap://192\.0\.2\.1; allowed: ldaps"),
         (LDAP | settings(authentication__ldap__url="ldaps://a ldap://192.0.2.1"), r"is ldap://192\.0\.2\.1; allowed"),
+        (LDAP | settings(authentication__ldap__url="ldap://no.invalid"), r"ldap\.url is ldap://no\.invalid; allowed"),
         ({"spark.hive.server2.authentication": "NOSASL"}, r"allowed: spark\.hadoop\.hive\.server2\.authentication\."),
         (settings(transport__mode="http"), r"transport\.mode is http; allowed: binary\."),
         (settings(use__SSL="yes"), r"use\.SSL is yes; allowed: true, false\."),
@@ -168,6 +171,36 @@ def test_password_of_the_store_is_not_among_the_settings(store: Path) -> None:
     assert STORE_PASSWORD not in made.values()
 
 
+def test_password_that_does_not_open_the_store(store: Path) -> None:
+    spark = Mock()
+    spark.sparkContext._jsc.hadoopConfiguration().get.return_value = str(store)
+    characters: dict[int, str] = {}
+    spark.sparkContext._gateway.new_array.return_value = characters
+    opens = spark.sparkContext._gateway.jvm.java.security.KeyStore.getInstance
+    with prepared(spark, tls(store)):
+        assert "".join(characters.values()) == STORE_PASSWORD
+    opens.side_effect = thrown("java.io.IOException: keystore password was incorrect", "a.KeyException: bad padding")
+    with pytest.raises(AlluviumError) as refused, prepared(spark, tls(store)):
+        pass
+    assert str(refused.value) == (
+        f"serve: {PREFIX}keystore.path is {store}, which {PREFIX}keystore.password does not open: keystore password "
+        "was incorrect."
+    )
+
+
+@pytest.mark.slow
+def test_server_with_a_password_that_does_not_open_the_store(tmp_path: Path) -> None:
+    store, _ = certificate_in(tmp_path)
+    terminal = terminal_with(
+        tmp_path, **settings(use__SSL="true", keystore__path=str(store), keystore__password="another")
+    )
+    said = terminal.types("alluvium", "serve", "start", code=1)
+    reason = (
+        f"keystore.path is {store}, which {PREFIX}keystore.password does not open: keystore password was incorrect."
+    )
+    assert said.splitlines()[1:] == [f"alluvium: serve: {PREFIX}{reason}"]
+
+
 def test_settings_and_variables_of_the_page(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = PAGE.read_text(encoding="utf-8")
     (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
@@ -207,7 +240,7 @@ class Bind(socketserver.BaseRequestHandler):
                 return
             name_length = message[11]
             name, password = message[12 : 12 + name_length], message[14 + name_length :]
-            is_known = name == distinguished_name and password == PASSWORD.encode()
+            is_known = name == distinguished_name and password.decode() in (PASSWORD, PASSWORD_OF_BEELINE)
             code = 0 if is_known else 49
             self.request.sendall(b"\x30\x0c" + message[2:5] + b"\x61\x07\x0a\x01" + bytes([code]) + b"\x04\x00\x04\x00")
 
@@ -300,6 +333,36 @@ def test_ldap_and_tls(guarded: tuple[Terminal, Path], monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
+def test_other_clients_of_the_page(guarded: tuple[Terminal, Path], tmp_path: Path) -> None:
+    terminal, trusted = guarded
+    text = PAGE.read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (beeline,) = re.findall(r"^beeline .*$", text, re.MULTILINE)
+    store, secret = tmp_path / "authority.p12", tmp_path / "password.txt"
+    secret.write_text(PASSWORD_OF_BEELINE, encoding="utf-8")
+    authority = pkcs12.PKCS12Certificate(x509.load_pem_x509_certificate(trusted.read_bytes()), b"authority")
+    encryption = serialization.BestAvailableEncryption(b"changeit")
+    store.write_bytes(pkcs12.serialize_java_truststore([authority], encryption))
+    told = {
+        '"spark.example.com", 10000': f'"127.0.0.1", {terminal.port}',
+        'password="..."': f"password={PASSWORD!r}",
+        "spark.example.com:10000": f"127.0.0.1:{terminal.port}",
+        "=authority.p12": f"={store}",
+        "password.txt": str(secret),
+    }
+    for said, meant in told.items():
+        assert said in program + beeline
+        program, beeline = program.replace(said, meant), beeline.replace(said, meant)
+    trusting = {"SSL_CERT_FILE": str(trusted), "JAVA_HOME": str(java.select().home)}
+    for command in ([sys.executable, "-c", program], shlex.split(beeline)):
+        done = subprocess.run(
+            command, cwd=REPOSITORY, env=terminal.environment | trusting, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert re.search(r"^\W*42\W*$", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.slow
 def test_certificate_that_names_another_host(guarded: tuple[Terminal, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, trusted = guarded
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
@@ -388,12 +451,13 @@ def test_class_of_ones_own(tmp_path: Path) -> None:
     terminal = terminal_with(tmp_path, **(CUSTOM | class_path))
     terminal.types("alluvium", "serve", "start")
     try:
-        with contextlib.closing(
-            hive.connect("127.0.0.1", terminal.port, username=USER, auth="CUSTOM", password=PASSWORD)
-        ) as connection:
-            cursor = connection.cursor()
-            cursor.execute("select 42")
-            assert cursor.fetchall() == [(42,)]
+        for auth in ("CUSTOM", "LDAP"):  # to a client they are one
+            with contextlib.closing(
+                hive.connect("127.0.0.1", terminal.port, username=USER, auth=auth, password=PASSWORD)
+            ) as connection:
+                cursor = connection.cursor()
+                cursor.execute("select 42")
+                assert cursor.fetchall() == [(42,)]
         with pytest.raises(TTransportException, match="Error validating the login"):
             hive.connect("127.0.0.1", terminal.port, username=USER, auth="CUSTOM", password="another")
     finally:

@@ -17,12 +17,15 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
+from unittest.mock import Mock
 
 import pyspark
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 
-from alluvium import AlluviumError, java, thrift_server
+from alluvium import AlluviumError, java, session, thrift_server
 from alluvium.demo import loads
 from alluvium.profile import SessionTarget
 from alluvium.thrift_server import Address, Place
@@ -40,6 +43,94 @@ def target(tmp_path: Path) -> SessionTarget:
 
 def test_files_lie_beside_the_warehouse(target: SessionTarget) -> None:
     assert Place(target).log == target.project_directory / ".alluvium" / "thrift_server.log"
+
+
+def test_only_lines_of_this_start_are_its_reason(
+    target: SessionTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(target)
+    place.log.parent.mkdir()
+    place.log.write_text("of the server before\nlistening at 127.0.0.1:10000\n", encoding="utf-8")
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\necho alluvium: why >&2\nexit 1\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    with pytest.raises(AlluviumError) as failed:
+        thrift_server.start(target)
+    assert str(failed.value) == f"The server did not start; the end of {place.log}:\nalluvium: why"
+    assert place.last_lines(2) == "listening at 127.0.0.1:10000\nalluvium: why"
+
+
+def thrown(*said: str) -> Py4JJavaError:
+    """What Py4J raises for a chain of Java's exceptions, the outermost first."""
+    exception = None
+    for one in reversed(said):
+        cause, exception = exception, Mock(_target_id="o1")
+        exception.toString.return_value = one
+        exception.getMessage.return_value = one.partition(": ")[2]
+        exception.getCause.return_value = cause
+    return Py4JJavaError("An error occurred while calling o1.", exception)
+
+
+def test_first_cause_is_said_where_sparks_server_does_not_start(
+    target: SessionTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = Mock()
+    start = spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2.startWithContext
+    start.side_effect = thrown("a.ServiceException: Error initializing", "java.net.BindException: Address in use.")
+    monkeypatch.setattr(session, "get_or_create", lambda *_: spark)
+    with pytest.raises(AlluviumError) as failed:
+        thrift_server.listen(target)
+    assert str(failed.value) == "serve: Spark's server does not start: java.net.BindException: Address in use."
+
+
+def test_each_server_has_its_own_logs_of_statements(target: SessionTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hive's default is one directory for all servers of a user."""
+    settings: dict[str, str] = {}
+
+    def get_or_create(given: dict[str, str], _: Path) -> NoReturn:
+        settings.update(given)
+        raise AlluviumError("no session")
+
+    monkeypatch.setattr(session, "get_or_create", get_or_create)
+    with pytest.raises(AlluviumError, match="no session"):
+        thrift_server.listen(target)
+    location = settings["spark.hadoop.hive.server2.logging.operation.log.location"]
+    assert location == str(target.project_directory / ".alluvium" / "thrift_operation_logs")
+
+
+LOGS = """
+from alluvium import jars, java, session
+from pyspark import SparkConf
+from pyspark.java_gateway import launch_gateway
+java.use(); jars.own_spark()
+options = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{session.LOGGING}"}
+gateway = launch_gateway(SparkConf(loadDefaults=False).setAll(options.items()))
+java = gateway.jvm.java
+log = gateway.jvm.org.apache.logging.log4j.LogManager.getLogger("of.Spark")
+log.error("first", java.lang.RuntimeException("outer", java.lang.RuntimeException("inner", java.io.IOException("why"))))
+log.error("second")
+log.error("third", java.lang.RuntimeException("alone"))
+log.error("fourth")
+gateway.shutdown()
+"""
+
+
+def test_log_has_causes_and_a_line_for_each_entry() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOGS], cwd=REPOSITORY, env=os.environ, capture_output=True, text=True, check=True
+    )
+    written = [line for line in done.stderr.splitlines() if not re.match(r"\t\.\.\. ", line)]
+    assert [re.sub(r"^[\d:]{8} ", "", line) for line in written] == [
+        "ERROR Spark: first",
+        "java.io.IOException: why",
+        "Wrapped by: java.lang.RuntimeException: inner",
+        "Wrapped by: java.lang.RuntimeException: outer",
+        "ERROR Spark: second",
+        "ERROR Spark: third",
+        "java.lang.RuntimeException: alone",
+        "ERROR Spark: fourth",
+    ]
 
 
 def test_nothing_runs(target: SessionTarget) -> None:
@@ -161,6 +252,7 @@ def assert_as_expected(terminal: Terminal, load: Path) -> None:
 def test_one_server_a_place(terminal: Terminal) -> None:
     assert "alluvium: A server runs already at 127.0.0.1:" in terminal.types("alluvium", "serve", "start", code=1)
     assert terminal.types("alluvium", "serve", "status").startswith(f"listening at 127.0.0.1:{terminal.port} ")
+    assert (Path(terminal.environment["ALLUVIUM_HOME"]) / "thrift_operation_logs").is_dir()
     assert "listening at" in terminal.types("alluvium", "serve", "logs", "--lines", "100000")
     # The tables' catalog has one process at a time.
     refused = terminal.types("alluvium", "sql", "-e", "select 1", code=1)
@@ -324,8 +416,10 @@ def test_server_ends_with_its_jvm(terminal: Terminal) -> None:
 @pytest.mark.slow
 def test_commands_of_the_page(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
-    terminal.lands(FIRST)
-    block = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0]
+    page = PAGE.read_text(encoding="utf-8")
+    (lands,) = re.findall(r"`(mkdir .*)`", page)
+    terminal.types("sh", "-c", lands.replace("landing/moma", shlex.quote(str(terminal.landing))))
+    block = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)[0]
     *commands, stop = block.strip().splitlines()
     try:
         for command in commands:
