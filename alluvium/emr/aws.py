@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -24,7 +25,7 @@ from botocore.exceptions import (
     UnknownRegionError,
 )
 
-from alluvium import AlluviumError
+from alluvium import AlluviumError, object_storage
 
 __all__ = ["Clients", "code", "one_sentence"]
 
@@ -52,13 +53,13 @@ class Clients:
         """Does not ask AWS.
 
         Args:
-            region: of the stack; that of the standard chain (AWS_REGION, the profile) by default.
+            region: of the stack; AWS_REGION, AWS_DEFAULT_REGION or the profile says it by default.
 
         Raises:
             AlluviumError: no region is set, or there is none of the name.
         """
         with one_sentence():
-            self._session = boto3.Session(region_name=region)
+            self._session = boto3.Session(region_name=region or object_storage.region(os.environ))
             if not self._session.region_name:
                 raise NoRegionError
             self.region: str = self._session.region_name
@@ -117,7 +118,10 @@ def _sentence(error: BotoCoreError) -> str:
     if isinstance(error, NoRegionError):
         return "emr: no AWS region is set; say --region, or set AWS_REGION."
     if isinstance(error, UnknownRegionError):
-        return f"emr: --region {error.kwargs['region_name']} is none of AWS; a region is written like eu-central-1."
+        return (
+            f"emr: AWS has no region {error.kwargs['region_name']}; --region or AWS_REGION says one, "
+            "a region is written like eu-central-1."
+        )
     if isinstance(error, ProfileNotFound):
         profile = error.kwargs["profile"]
         return f"emr: AWS_PROFILE is {profile}, and there is no such profile; see 'aws configure list-profiles'."

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="A cluster of Amazon EMR for the project: a CloudFormation stack.")
 
-Region = Annotated[str | None, typer.Option(help="Of AWS; AWS_REGION's or the profile's by default.")]
+Region = Annotated[
+    str | None, typer.Option(help="Of AWS; that of AWS_REGION, AWS_DEFAULT_REGION or the profile by default.")
+]
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", help="Of the CloudFormation stack.")]
 Vpc = Annotated[str | None, typer.Option(metavar="ID", help="VPC of the subnet; needed once, for a new stack.")]
 Subnet = Annotated[str | None, typer.Option(metavar="ID", help="Private subnet; needed once, for a new stack.")]

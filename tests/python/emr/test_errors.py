@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.stub import ANY, Stubber
 
-from alluvium.emr import template
+from alluvium.emr import aws, template
 
 from .conftest import Run
 
@@ -130,6 +131,23 @@ def test_no_credentials(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_region(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     assert "no AWS region is set; say --region, or set AWS_REGION." in refused(run, "status")
+
+
+def test_region_is_the_one_that_is_said_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """boto3 does not read AWS_REGION."""
+    (tmp_path / "config").write_text("[default]\nregion = us-east-2\n", encoding="utf-8")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    assert aws.Clients("eu-west-3").region == "eu-west-3"
+    assert aws.Clients().region == "eu-west-1"
+    monkeypatch.setenv("AWS_REGION", "")
+    assert aws.Clients().region == "eu-central-1"
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    assert aws.Clients().region == "us-east-2"
+
+
+def test_unknown_region_of_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-central1")
+    assert "AWS has no region eu-central1; --region or AWS_REGION says one" in refused(run, "status")
 
 
 def test_unknown_profile(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
