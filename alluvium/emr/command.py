@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,7 +37,6 @@ Env = Annotated[
     typer.Option("--env", metavar="NAME=VALUE", help="Variable for dbt, which EMR shows to others; more than once."),
 ]
 DEFAULT_STACK = "alluvium"
-ENVIRONMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 HISTORY_PORT = 18080
 LINES_OF_A_FAILURE = 20
 
@@ -268,7 +266,8 @@ def build(
     from alluvium.emr import cluster as clusters
     from alluvium.emr import steps
 
-    variables = _checked(env)
+    variables = env or []
+    steps.check_environment(variables)
     words = [*shlex.split(command), *(arguments or ())]
     with _clients(region) as clients:
         cluster, bucket = _running(clients, stack)
@@ -314,7 +313,8 @@ def serve(
     from alluvium.emr import cluster as clusters
     from alluvium.emr import steps
 
-    variables = _checked(env)
+    variables = env or []
+    steps.check_environment(variables)
     with _clients(region) as clients:
         cluster, bucket = _running(clients, stack)
         running = steps.server(clusters.steps(clients.emr, cluster.id))
@@ -520,13 +520,6 @@ def _printed(clients: Clients, bucket: str | None, step: Step | None) -> list[st
 
     token = steps.token_of(step) if step else None
     return steps.printed(clients.s3, bucket, token) if token and bucket else None
-
-
-def _checked(variables: list[str] | None) -> list[str]:
-    for pair in variables or ():
-        if not ENVIRONMENT.fullmatch(pair):
-            raise AlluviumError(f"emr: --env {pair.partition('=')[0]}: write NAME=VALUE.")
-    return variables or []
 
 
 def _port_forwarding(instance: str, region: str, port: int) -> str:

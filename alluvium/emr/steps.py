@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Sequence
 from time import monotonic, sleep
@@ -19,6 +20,7 @@ __all__ = [
     "SERVE",
     "add",
     "ask_to_end",
+    "check_environment",
     "check_format",
     "check_uploaded",
     "end",
@@ -42,6 +44,29 @@ RUNNER = "s3://{region}.elasticmapreduce/libs/script-runner/script-runner.jar"
 FIRST_RELEASE_WITH_HUDI_1 = (7, 11, 0)
 BYTES_OF_A_LOG = 256 * 1024
 LENGTH_OF_A_NAME = 256
+ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]*")
+# What deploy/emr/step.sh says itself, and where dbt looks for another project or profile than the uploaded one.
+OF_THE_STEP = frozenset(
+    {
+        "ALLUVIUM_PACKAGE",
+        "ALLUVIUM_PYTHON_ARCHIVE",
+        "ALLUVIUM_WAREHOUSE",
+        "DBT_PROFILE",
+        "DBT_PROFILES_DIR",
+        "DBT_PROJECT_DIR",
+        "DBT_TARGET",
+        "DBT_USE_COLORS",
+        "PATH",
+        "PYSPARK_DRIVER_PYTHON",
+        "PYSPARK_PYTHON",
+        "PYTHONPATH",
+        "SPARK_HOME",
+    }
+)
+# A bash that is started with one of these says so, or runs otherwise.
+OF_THE_SHELL = frozenset(
+    {"BASHOPTS", "BASH_ENV", "BASH_VERSINFO", "BASH_XTRACEFD", "ENV", "EUID", "IFS", "PPID", "SHELLOPTS", "UID"}
+)
 MINUTES_TO_STOP = 5
 
 
@@ -126,6 +151,31 @@ def server(known: Sequence[Step]) -> Step | None:
         known: steps of a cluster.
     """
     return next((step for step in known if step.name == SERVE and not step.has_ended), None)
+
+
+def check_environment(variables: Sequence[str]) -> None:
+    """Refuse variables that a step cannot have.
+
+    Args:
+        variables: as NAME=VALUE.
+
+    Raises:
+        AlluviumError: one is no NAME=VALUE, or its name is the step's or the shell's; the value is not said.
+    """
+    for pair in variables:
+        name, is_pair, _ = pair.partition("=")
+        if not is_pair:
+            raise AlluviumError(f"emr: --env {name}: write NAME=VALUE.")
+        if not ENVIRONMENT.fullmatch(name):
+            raise AlluviumError(
+                f"emr: --env {name}=...: a name has capital letters of ASCII, digits and _, and begins with no digit."
+            )
+        if name in OF_THE_STEP | OF_THE_SHELL:
+            whose = "step" if name in OF_THE_STEP else "shell"
+            raise AlluviumError(
+                f"emr: --env {name}=...: the {whose} says it itself; not allowed are "
+                f"{', '.join(sorted(OF_THE_STEP | OF_THE_SHELL))}."
+            )
 
 
 def check_uploaded(s3: Any, bucket: str) -> None:

@@ -236,6 +236,23 @@ def test_hudi_needs_a_release_that_has_its_options(emr: Emr, run: Run, command: 
         steps.check_format(release, ["ALLUVIUM_FILE_FORMAT=hudi"])
 
 
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ("work=/x", "a name has capital letters of ASCII, digits and _"),
+        ("ÄRA=1", "a name has capital letters of ASCII, digits and _"),
+        ("1A=1", "begins with no digit"),
+        ("-i", "write NAME=VALUE."),
+        ("UID=0", "the shell says it itself; not allowed are ALLUVIUM_PACKAGE, "),
+        ("SPARK_HOME=/x", "the step says it itself; not allowed are ALLUVIUM_PACKAGE, "),
+        ("DBT_TARGET=local", "the step says it itself"),
+    ],
+)
+@pytest.mark.parametrize("command", ["build", "serve"])
+def test_variables_that_a_step_cannot_have(account: None, run: Run, command: str, pair: str, said: str) -> None:
+    assert said in refused(run, command, "--env", pair)
+
+
 def test_value_that_is_wrong_is_not_printed(account: None, run: Run) -> None:
     assert "pa55word" not in refused(run, "build", "--env", "MY-NAME=pa55word")
 
