@@ -41,9 +41,18 @@ mkdir -p "$root/environments" "$root/projects"
 work=$(mktemp -d "$root/step-XXXXXX")
 log=$work/log
 
-# S3 may refuse for a moment: a build does not fail for its log.
+# S3 may refuse for a moment: a build does not fail for its log. In a bucket with versions each log that is sent stays
+# beside the next one, so one without a new line is not sent again.
+sent=
 send_log() {
-    aws s3 cp --only-show-errors "$log" "$bucket/emr-logs/alluvium/$token.log" || echo "step.sh: the log was not sent"
+    local size
+    size=$(wc -c <"$log")
+    [ "$size" != "$sent" ] || return 0
+    if aws s3 cp --only-show-errors "$log" "$bucket/emr-logs/alluvium/$token.log"; then
+        sent=$size
+    else
+        echo "step.sh: the log was not sent"
+    fi
 }
 
 finish() {

@@ -36,6 +36,7 @@ TOOLS = (
     "rm",
     "sha256sum",
     "sleep",
+    "wc",
 )
 LOG, MARKER = "emr-logs/alluvium/t1.log", "project/server/t1"
 
@@ -56,6 +57,8 @@ if operation == "rm":
     local[0].unlink(missing_ok=True)
     sys.exit(0)
 assert operation == "cp"
+with (root / "copies").open("a") as copies:
+    copies.write(words[-1] + "\\n")
 content = sys.stdin.buffer.read() if words[0] == "-" else local[0].read_bytes()
 local[1].parent.mkdir(parents=True, exist_ok=True)
 local[1].write_bytes(content)
@@ -289,6 +292,15 @@ def test_log_is_sent_meanwhile(sandbox: Sandbox) -> None:
         (sandbox.root / "go").touch()
         process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+def test_log_without_a_new_line_is_not_sent_again(sandbox: Sandbox) -> None:
+    """Not in the 50 looks at it, of which each copy would stay in a bucket with versions."""
+    sandbox.program("programs/dbt", '#!/bin/bash\necho "1 of 2 OK"\nsleep 2\necho "2 of 2 OK"\nsleep 2\n')
+    code, output = sandbox.run()
+    assert (code, output.splitlines()[-1]) == (0, "2 of 2 OK")
+    assert sandbox.text(f"s3/{LOG}") == output
+    assert 2 <= sandbox.text("copies").splitlines().count(f"s3://tables/{LOG}") <= 3
 
 
 def test_build_does_not_fail_for_its_log(sandbox: Sandbox) -> None:
