@@ -26,6 +26,7 @@ from botocore.exceptions import (
 )
 
 from alluvium import AlluviumError, object_storage
+from alluvium.emr.following import Following
 
 __all__ = ["Clients", "code", "one_sentence"]
 
@@ -100,8 +101,11 @@ def code(error: ClientError) -> str:
 
 
 @contextmanager
-def one_sentence() -> Iterator[None]:
+def one_sentence(following: Following | None = None) -> Iterator[None]:
     """Turn what botocore raises into a sentence that says what to do.
+
+    Args:
+        following: commands that the sentence names; those of the default stack by default.
 
     Raises:
         AlluviumError: botocore has raised something.
@@ -109,7 +113,7 @@ def one_sentence() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise AlluviumError(_sentence_of_answer(error)) from error
+        raise AlluviumError(_sentence_of_answer(error, following or Following())) from error
     except BotoCoreError as error:
         raise AlluviumError(_sentence(error)) from error
 
@@ -134,7 +138,7 @@ def _sentence(error: BotoCoreError) -> str:
     return f"emr: {_without_stop(error)}; --debug shows where."
 
 
-def _sentence_of_answer(error: ClientError) -> str:
+def _sentence_of_answer(error: ClientError, following: Following) -> str:
     name, said = code(error), _without_stop(error.response.get("Error", {}).get("Message", ""))
     operation = error.operation_name
     if name in DENIED:
@@ -145,7 +149,8 @@ def _sentence_of_answer(error: ClientError) -> str:
     if name in REFUSED_CREDENTIALS:
         return f"emr: AWS does not take the credentials ({said or name}); {SIGN_IN}."
     if name in NO_SUBNET:
-        return f"emr: {said}; 'aws ec2 describe-subnets' lists those of the region, --subnet names one."
+        subnets = following.aws("ec2", "describe-subnets")
+        return f"emr: {said}; '{subnets}' lists those of the region, --subnet names one."
     if "LimitExceeded" in name or "QuotaExceeded" in name:
         return (
             f"emr: a quota of the account is reached ({name}: {said}); raise it in Service Quotas, or take fewer nodes."

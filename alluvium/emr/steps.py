@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
 
@@ -15,6 +16,7 @@ from alluvium.emr import cluster as clusters
 from alluvium.emr import project, stack
 from alluvium.emr.aws import code
 from alluvium.emr.cluster import Cluster, Step
+from alluvium.emr.following import Following
 
 __all__ = [
     "SERVE",
@@ -178,12 +180,13 @@ def check_environment(variables: Sequence[str]) -> None:
             )
 
 
-def check_uploaded(s3: Any, bucket: str) -> None:
+def check_uploaded(s3: Any, bucket: str, following: Following) -> None:
     """See that the bucket has what a step needs.
 
     Args:
         s3: client of the region.
         bucket: of the stack.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: something was not uploaded.
@@ -191,24 +194,28 @@ def check_uploaded(s3: Any, bucket: str) -> None:
     """
     for key in (SCRIPT, f"{project.PREFIX}{project.ARCHIVE}", f"{project.PREFIX}{project.WHEEL}"):
         if project.head(s3, bucket, key) is None:
-            raise AlluviumError(f"emr: there is no s3://{bucket}/{key}; run 'alluvium emr push --wheel WHEEL' first.")
+            push = following.command("push", "--wheel", "WHEEL")
+            raise AlluviumError(f"emr: there is no s3://{bucket}/{key}; run '{push}' first.")
 
 
-def check_format(release: str, variables: Sequence[str]) -> None:
+def check_format(release: str, variables: Sequence[str], following: Following) -> None:
     """Refuse Hudi where the cluster's merges rows otherwise.
 
     Args:
         release: label of EMR's release.
         variables: for the environment, as NAME=VALUE.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: it is asked for on such a release.
     """
     version = tuple(int(part) for part in release.removeprefix("emr-").split(".") if part.isdecimal())
     if "ALLUVIUM_FILE_FORMAT=hudi" in variables and version < FIRST_RELEASE_WITH_HUDI_1:
+        # A release of its own, since another one replaces the cluster: the tables of this stack stay as they are.
+        other = replace(following, stack=f"{following.stack[:123]}-hudi")
         raise AlluviumError(
-            f"emr: {release} has Hudi 0.15 or older, and tables need Hudi 1.0, which came with emr-7.11.0; "
-            "run 'alluvium emr up --parameter ReleaseLabel=emr-7.12.0' on a stack for it."
+            f"emr: {release} has Hudi 0.15 or older, and tables need Hudi 1.0, which came with emr-7.11.0; make a "
+            f"stack for it with '{other.creation('--parameter', 'ReleaseLabel=emr-7.12.0')}'."
         )
 
 
@@ -285,22 +292,24 @@ def wait(
         sleep(pause)
 
 
-def failure(found: Step, cluster: Cluster | None) -> AlluviumError:
+def failure(found: Step, cluster: Cluster | None, following: Following) -> AlluviumError:
     """What to say of a step that has ended otherwise than completed.
 
     Args:
         found: the step.
         cluster: as it is now; None of one that EMR has forgotten.
+        following: commands that the error names.
     """
     reason = f" ({found.reason})" if found.reason else ""
     if cluster is None or cluster.is_ending:
         ended = f"{cluster.id} is {cluster.state}{f' ({cluster.reason})' if cluster.reason else ''}" if cluster else ""
         return AlluviumError(
             f"emr: step {found.id} is {found.state}{reason}, since its cluster has ended{ended and f': {ended}'}; "
-            "run 'alluvium emr up', then the command again."
+            f"run '{following.command('up')}', then the command again."
         )
     return AlluviumError(
-        f"emr: step {found.id} is {found.state}{reason}; 'alluvium emr logs {found.id}' shows what it has printed."
+        f"emr: step {found.id} is {found.state}{reason}; "
+        f"'{following.command('logs', found.id)}' shows what it has printed."
     )
 
 
@@ -320,7 +329,15 @@ def ask_to_end(s3: Any, bucket: str, token: str) -> None:
     s3.put_object(Bucket=bucket, Key=f"{SERVERS}{token}.stop", Body=b"")
 
 
-def end(emr: Any, s3: Any, bucket: str, cluster: str, running: Step, said: Callable[[Step], None]) -> None:
+def end(
+    emr: Any,
+    s3: Any,
+    bucket: str,
+    cluster: str,
+    running: Step,
+    said: Callable[[Step], None],
+    following: Following,
+) -> None:
     """End the server, and wait until it has ended.
 
     Args:
@@ -330,6 +347,7 @@ def end(emr: Any, s3: Any, bucket: str, cluster: str, running: Step, said: Calla
         cluster: its id.
         running: the server's step.
         said: called with the step, each time that EMR was asked.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: it does not end.
@@ -341,7 +359,6 @@ def end(emr: Any, s3: Any, bucket: str, cluster: str, running: Step, said: Calla
     else:
         ask_to_end(s3, bucket, token)
     if not wait(emr, cluster, running.id, said, minutes=MINUTES_TO_STOP).has_ended:
-        raise AlluviumError(
-            f"emr: step {running.id} has not ended in {MINUTES_TO_STOP} minutes; run 'aws emr cancel-steps "
-            f"--cluster-id {cluster} --step-ids {running.id} --step-cancellation-option TERMINATE_PROCESS'."
-        )
+        names = ("--cluster-id", cluster, "--step-ids", running.id)
+        cancel = following.aws("emr", "cancel-steps", *names, "--step-cancellation-option", "TERMINATE_PROCESS")
+        raise AlluviumError(f"emr: step {running.id} has not ended in {MINUTES_TO_STOP} minutes; run '{cancel}'.")

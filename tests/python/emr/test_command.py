@@ -102,6 +102,36 @@ def test_down_leaves_the_bucket_and_up_takes_it_over(deployed: stacks.Stack, run
     assert described().bucket == bucket
 
 
+def test_what_is_pasted_goes_to_the_same_stack(network: Network, run: Run) -> None:
+    where = ("--stack", "test", "--region", "eu-central-1")
+    code, _, errors = run("up", *network.options(), "--landing-bucket", "topics", *where)
+    assert code == 0, errors
+    _, output, _ = run("down", *where)
+    assert output.splitlines()[-1].endswith(shlex.join(where))
+    code, _, errors = run("status", *where)
+    assert f"'alluvium emr up --vpc VPC --subnet SUBNET {shlex.join(where)}' makes one" in errors
+    subnet = ("--vpc", network.vpc, "--subnet", network.untagged)
+    assert "Value=true --region eu-central-1'." in run("up", *subnet, *where)[2]
+
+
+@pytest.mark.usefixtures("deployed")
+def test_down_says_what_it_deletes_and_asks_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def confirm(text: str) -> bool:
+        asked.append(text)
+        return False
+
+    monkeypatch.setattr("typer.confirm", confirm)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    code, output, errors = run("down")
+    assert (code, errors) == (1, "alluvium: emr: stack alluvium is not deleted; --yes does not ask.\n")
+    assert output.startswith("deletes  stack alluvium in eu-central-1, and of it\ndeletes  ")
+    assert described().status == "CREATE_COMPLETE"
+    assert run("down", "--yes")[0] == 0
+    assert asked == ["go on?"]
+
+
 def test_validate_looks_at_credentials_template_and_subnet(network: Network, run: Run) -> None:
     code, output, errors = run("validate", *network.options())
     assert (code, errors) == (0, "")
@@ -140,7 +170,7 @@ def test_status(deployed: stacks.Stack, run: Run) -> None:
     assert f"cluster  {deployed.cluster} RUNNING" in output
     assert output.splitlines()[-1].endswith("build")
     cluster(deployed.cluster).state = "TERMINATED"
-    assert run("status")[1].endswith("next     alluvium emr up\n")
+    assert run("status")[1].endswith("next     run 'alluvium emr up'\n")
 
 
 def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
@@ -185,7 +215,11 @@ def test_logs(deployed: stacks.Stack, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("status",), "there is no stack alluvium in eu-central-1; 'alluvium emr up' makes one"),
+        (
+            ("status",),
+            "no stack alluvium in eu-central-1; 'alluvium emr up --vpc VPC --subnet SUBNET' makes one",
+        ),
+        (("status", "--stack", "my stack"), "--stack 'my stack': a name has letters, digits and hyphens"),
         (("down",), "there is no stack alluvium"),
         (("logs",), "there is no stack alluvium"),
         (("build",), "there is no stack alluvium"),
