@@ -168,7 +168,7 @@ def test_instances_have_the_bucket_the_landing_bucket_and_three_databases() -> N
     assert policies["landing-bucket"]["Fn::If"][0] == "ReadsLandingBucket"
     actions = {action for found in statements(policies["landing-bucket"]) for action in listed(found["Action"])}
     assert actions == {"s3:ListBucket", "s3:GetBucketLocation", "s3:GetObject"}
-    writing, reading = statements(policies["glue-databases"])
+    writing, making, reading = statements(policies["glue-databases"])
     written = {arn["Fn::Sub"].rpartition(":")[2] for arn in writing["Resource"]}
     assert {name for name in written if name.startswith("database/")} == {
         "database/bronze",
@@ -176,6 +176,9 @@ def test_instances_have_the_bucket_the_landing_bucket_and_three_databases() -> N
         "database/gold",
     }
     assert all(action.startswith("glue:Get") for action in reading["Action"])
+    # Of an account without it, no session would begin.
+    assert making["Action"] == "glue:CreateDatabase"
+    assert [arn["Fn::Sub"].rpartition(":")[2] for arn in making["Resource"]] == ["catalog", "database/default"]
 
 
 def test_roles_are_taken_by_the_services_alone() -> None:
