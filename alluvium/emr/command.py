@@ -116,16 +116,19 @@ def up(
 
     shipped = template.shipped()
     with _clients(stack, region) as (clients, following):
-        given = _given(vpc, subnet, _landing_arn(clients, landing_bucket), idle_minutes) | _parameters(parameter or [])
-        shipped.check_names(given)
+        parameters = _parameters(parameter or [])
+        given = _given(vpc, subnet, _landing_arn(clients, landing_bucket), idle_minutes) | parameters
+        said = {"LandingBucketArn": f"--landing-bucket {landing_bucket}"}
+        shipped.check(given, {name: option for name, option in said.items() if name not in parameters})
         found = stacks.find(clients.cloudformation, stack)
         is_new = found is None or found.is_new
         if found is not None:
             found.require_updatable(following)
         if is_new and not {"VpcId", "SubnetId"} <= given.keys():
             raise AlluviumError(f"emr: there is no stack {stack} in {clients.region} yet; say --vpc and --subnet.")
+        values = (found.parameters if found else {}) | given
+        shipped.check_counts(values)
         if {"VpcId", "SubnetId"} & given.keys():
-            values = (found.parameters if found else {}) | given
             network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"], following)
         if found is not None and not is_new and "ClusterNumber" not in given:
             given |= _next_cluster(clients, found)
@@ -236,7 +239,9 @@ def push(
     from alluvium.emr import project
     from alluvium.emr import stack as stacks
 
-    contents = {project.ARCHIVE: project.archive(project.files(project_dir)), project.SCRIPT.name: project.script()}
+    found = project.files(project_dir)
+    project.check_profile(project_dir)
+    contents = {project.ARCHIVE: project.archive(found), project.SCRIPT.name: project.script()}
     if wheel is not None:
         project.check_wheel(wheel)
         # The name last: a step that begins meanwhile finds what it names.
@@ -282,7 +287,8 @@ def build(
 
     variables = env or []
     steps.check_environment(variables)
-    words = [*shlex.split(command), *(arguments or ())]
+    words = [*_split(command), *(arguments or ())]
+    steps.check_arguments(words)
     with _clients(stack, region) as (clients, following):
         cluster, bucket = _running(clients, following)
         steps.check_format(cluster.release, variables, following)
@@ -475,6 +481,13 @@ def _progress_of_step(clients: Clients, bucket: str, token: str | None) -> Itera
                 last = step.state
 
         yield said
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise AlluviumError(f"emr: --command {command!r}: {error}; write it as for a shell.") from error
 
 
 def _given(

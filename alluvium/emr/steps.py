@@ -22,6 +22,7 @@ __all__ = [
     "SERVE",
     "add",
     "ask_to_end",
+    "check_arguments",
     "check_environment",
     "check_format",
     "check_uploaded",
@@ -65,6 +66,12 @@ OF_THE_STEP = frozenset(
         "SPARK_HOME",
     }
 )
+# Options of dbt that lead to another project or target than the uploaded one, short ones also behind others.
+OF_DBT = ("--profile", "--profiles-dir", "--project-dir", "--target", "-t")
+OPTION = re.compile(rf"(?:{'|'.join(OF_DBT[:-1])})(?:=.*)?|-[dfhqx]*t.*", re.DOTALL)
+# How the values of a variable are read elsewhere: another one would be the default, without a word.
+VALUES = {"ALLUVIUM_FILE_FORMAT": ("delta", "hudi")}
+SECRET = "DBT_ENV_SECRET_"
 # A bash that is started with one of these says so, or runs otherwise.
 OF_THE_SHELL = frozenset(
     {"BASHOPTS", "BASH_ENV", "BASH_VERSINFO", "BASH_XTRACEFD", "ENV", "EUID", "IFS", "PPID", "SHELLOPTS", "UID"}
@@ -162,10 +169,11 @@ def check_environment(variables: Sequence[str]) -> None:
         variables: as NAME=VALUE.
 
     Raises:
-        AlluviumError: one is no NAME=VALUE, or its name is the step's or the shell's; the value is not said.
+        AlluviumError: one is no NAME=VALUE, its name is the step's or the shell's, or it is a secret, all of which
+            are said without the value; or its value is not one of a few.
     """
     for pair in variables:
-        name, is_pair, _ = pair.partition("=")
+        name, is_pair, value = pair.partition("=")
         if not is_pair:
             raise AlluviumError(f"emr: --env {name}: write NAME=VALUE.")
         if not ENVIRONMENT.fullmatch(name):
@@ -177,6 +185,33 @@ def check_environment(variables: Sequence[str]) -> None:
             raise AlluviumError(
                 f"emr: --env {name}=...: the {whose} says it itself; not allowed are "
                 f"{', '.join(sorted(OF_THE_STEP | OF_THE_SHELL))}."
+            )
+
+        if name.startswith(SECRET):
+            raise AlluviumError(
+                f"emr: --env {name}=...: EMR shows the variables of a step to everybody who may look at it; a secret "
+                "is not allowed."
+            )
+        if value not in VALUES.get(name, (value,)):
+            raise AlluviumError(f"emr: --env {pair}: allowed are {', '.join(VALUES[name])}.")
+
+
+def check_arguments(words: Sequence[str]) -> None:
+    """Refuse options of dbt that lead away from what was uploaded.
+
+    Args:
+        words: command and arguments of dbt.
+
+    Raises:
+        AlluviumError: there is no command, or one of the words is such an option.
+    """
+    if not words or not words[0]:
+        raise AlluviumError("emr: --command '': name a command of dbt, such as build, test or docs generate.")
+    for word in words:
+        if OPTION.fullmatch(word):
+            raise AlluviumError(
+                f"emr: {word}: a step runs the uploaded project with the target {project.TARGET} of its profile; not "
+                f"allowed are {', '.join(OF_DBT)}."
             )
 
 

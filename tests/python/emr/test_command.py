@@ -46,6 +46,27 @@ def test_up_keeps_what_is_not_said(deployed: stacks.Stack, run: Run) -> None:
     assert described().parameters == {**deployed.parameters, "MaximumInstanceCount": "8"}
 
 
+def test_more_core_nodes_than_nodes_are_refused(network: Network, run: Run, deployed: stacks.Stack) -> None:
+    cluster(deployed.cluster).state = "WAITING"
+    said = "CoreInstanceCount is 5; allowed are 1 to 4, which is MaximumInstanceCount"
+    for new in (("--stack", "test", *network.options()), ()):
+        for dry in ((), ("--dry-run",)):
+            code, _, errors = run("up", "--parameter", "CoreInstanceCount=5", *new, *dry)
+            assert (code, said in errors) == (1, True), errors
+    both = ("--parameter", "CoreInstanceCount=5", "--parameter", "MaximumInstanceCount=5")
+    assert run("up", "--dry-run", *both)[0] == 0
+
+
+@pytest.mark.parametrize("arguments", [("--landing-bucket", "s3://topics"), ("--parameter", "MaximumInstanceCount=1")])
+def test_values_are_checked_before_aws_is_asked(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    for dry in ((), ("--dry-run",)):
+        code, _, errors = run("up", *arguments, *dry)
+        assert (code, ": allowed is " in errors) == (1, True), errors
+
+
 def test_up_starts_another_cluster_after_the_end_of_one(deployed: stacks.Stack, run: Run) -> None:
     cluster(deployed.cluster).state = "TERMINATED"
     code, output, _ = run("up", "--dry-run")
@@ -192,6 +213,14 @@ def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path
     assert run(*push[:3])[1].count("is there") == 2
 
 
+def test_nothing_is_sent_without_a_profile(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
+    directory = project(tmp_path / "shop")
+    (directory / "profiles.yml").write_text("shop: {outputs: {local: {}}}\n", encoding="utf-8")
+    code, _, errors = run("push", "--project-dir", str(directory))
+    assert (code, "has no target emr in the project's profile (shop has local)" in errors) == (1, True), errors
+    assert "Contents" not in client("s3").list_objects_v2(Bucket=deployed.bucket)
+
+
 def test_logs(deployed: stacks.Stack, run: Run) -> None:
     added = client("emr").add_job_flow_steps(
         JobFlowId=deployed.cluster, Steps=[{"Name": "build", "HadoopJarStep": {"Jar": "command-runner.jar"}}]
@@ -225,6 +254,29 @@ def test_logs(deployed: stacks.Stack, run: Run) -> None:
         (("build",), "there is no stack alluvium"),
         (("serve", "--stop"), "there is no stack alluvium"),
         (("build", "--env", "secret"), "--env secret: write NAME=VALUE"),
+        (
+            ("up", "--landing-bucket", "s3://topics"),
+            "--landing-bucket s3://topics: allowed is the name of",
+        ),
+        (
+            ("up", "--parameter", "LandingBucketArn=x"),
+            "LandingBucketArn=x: allowed is the name of a bucket",
+        ),
+        (("up", "--parameter", "ReleaseLabel=emr-6.1.0"), "allowed is a release of EMR 7, as emr-7.10.0."),
+        (("up", "--parameter", "CoreInstanceType=m5xlarge"), "allowed is a type of instances"),
+        (("up", "--parameter", "CoreInstanceCount=0"), "CoreInstanceCount=0: allowed is a whole number from 1."),
+        (("up", "--parameter", "IdleTimeoutSeconds=1"), "allowed is a whole number from 60 to 604800."),
+        (("up", "--parameter", "LogDays=a week"), "LogDays=a week: allowed is a whole number from 1."),
+        (("up", "--stack", "my stack"), "--stack 'my stack': a name has letters, digits and hyphens"),
+        (("build", "--command", "docs 'generate"), '--command "docs \'generate": No closing quotation;'),
+        (("build", "--command", ""), "--command '': name a command of dbt"),
+        (("build", "--", "--target", "local"), "--target: a step runs the uploaded project with the target emr"),
+        (("build", "--command", "test --target=local"), "not allowed are --profile, --profiles-dir, --project-dir, "),
+        (("build", "--", "-xtlocal"), "-xtlocal: a step runs"),
+        (("build", "--", "--profiles-dir", "/x"), "--profiles-dir: a step runs"),
+        (("build", "--env", "ALLUVIUM_FILE_FORMAT=Hudi"), "ALLUVIUM_FILE_FORMAT=Hudi: allowed are delta, hudi."),
+        (("serve", "--env", "DBT_ENV_SECRET_X=1"), "--env DBT_ENV_SECRET_X=...: EMR shows the variables of a step"),
+        (("build", "--", "--target-path", "x", "-s", "-stg_x"), "there is no stack alluvium"),
         (("up",), "say --vpc and --subnet"),
         (("validate",), "say --vpc and --subnet"),
         (("up", "--parameter", "Size=3"), "allowed are ClusterNumber, "),

@@ -68,6 +68,17 @@ def test_cfn_lint_finds_nothing() -> None:
     assert [str(match) for match in found] == []
 
 
+def test_every_pattern_says_what_is_allowed_and_takes_the_default() -> None:
+    shipped = template.shipped()
+    for name, declared in shipped.parameters.items():
+        assert ("AllowedPattern" in declared) == ("ConstraintDescription" in declared), name
+        if "Default" in declared:
+            shipped.check({name: str(declared["Default"])})
+    shipped.check_counts({})
+    for kind in ("c7gd.16xlarge", "u-6tb1.112xlarge", "x2iedn.metal"):
+        shipped.check({"CoreInstanceType": kind})
+
+
 def test_package_has_the_template() -> None:
     assert template.shipped().body == TEMPLATE.read_text(encoding="utf-8")
     assert (REPOSITORY / "alluvium" / "emr" / "cluster.yaml").is_symlink()
