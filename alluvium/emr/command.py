@@ -299,12 +299,12 @@ def build(
                 "tables; build through it with 'dbt build --target thrift', or end it with "
                 f"'{following.command('serve', '--stop')}'."
             )
+        steps.check_uploaded(clients.s3, bucket, following)
         token = steps.new_token()
         asked = steps.request(cluster.id, bucket, clients.region, "dbt", words, variables, token)
         if dry_run:
             typer.echo(json.dumps(asked, indent=2))
             return
-        steps.check_uploaded(clients.s3, bucket, following)
         step = steps.add(clients.emr, asked)
         typer.echo(f"added    {step} dbt {shlex.join(words)}")
         if no_wait:
@@ -347,12 +347,12 @@ def serve(
             step, token = running.id, steps.token_of(running)
         else:
             steps.check_format(cluster.release, variables, following)
+            steps.check_uploaded(clients.s3, bucket, following)
             token = steps.new_token()
             asked = steps.request(cluster.id, bucket, clients.region, "serve", (), variables, token)
             if dry_run:
                 typer.echo(json.dumps(asked, indent=2))
                 return
-            steps.check_uploaded(clients.s3, bucket, following)
             step = steps.add(clients.emr, asked)
             typer.echo(f"added    {step} {steps.SERVE}")
         if dry_run:
@@ -409,7 +409,12 @@ def logs(
         bucket = found.bucket
         all_steps = clusters.steps(clients.emr, cluster.id)
         if step is not None:
-            own = None if file else _printed(clients, bucket, next((one for one in all_steps if one.id == step), None))
+            known = next((one for one in all_steps if one.id == step), None)
+            # EMR lists the last thousand; logs of older ones are there.
+            if known is None and step not in texts.of_steps(clients.s3, cluster):
+                lists = following.command("logs")
+                raise AlluviumError(f"emr: there is no step {step} on {cluster.id}; '{lists}' lists all.")
+            own = None if file else _printed(clients, bucket, known)
             name = (file or LogFile.stderr).value
             said = (
                 own[-lines:] if own is not None else texts.last_lines(clients.s3, cluster, step, name, lines, following)
@@ -417,10 +422,8 @@ def logs(
             typer.echo("\n".join(said))
             return
         there = texts.of_steps(clients.s3, cluster)
-        for known in all_steps:
-            typer.echo(
-                f"{known.id}  {known.state:<10} {known.name}  {', '.join(sorted(there.get(known.id, ())))}".rstrip()
-            )
+        for one in all_steps:
+            typer.echo(f"{one.id}  {one.state:<10} {one.name}  {', '.join(sorted(there.get(one.id, ())))}".rstrip())
         if not there:
             typer.echo(f"no logs below {cluster.log_uri}{cluster.id}/steps/ yet; EMR writes them every five minutes")
 

@@ -31,6 +31,17 @@ def test_up_makes_the_stack(network: Network, run: Run) -> None:
     assert (asked["Name"], asked["LogUri"]) == ("alluvium-1", f"s3://{found.bucket}/emr-logs/")
 
 
+def test_up_takes_the_key_of_a_bucket(network: Network, run: Run) -> None:
+    key = "arn:aws:kms:eu-central-1:123456789012:key/1a2b3c4d-1a2b-1a2b-1a2b-1a2b3c4d5e6f"
+    options = (*network.options(), "--landing-bucket", "topics", "--parameter", f"BucketKeyArn={key}")
+    code, output, errors = run("up", *options)
+    assert code == 0, errors
+    assert "add      BucketKeyPolicy (AWS::IAM::Policy)" in output
+    role = described().resources["InstanceRole"]
+    policy = client("iam").get_role_policy(RoleName=role, PolicyName="bucket-key")["PolicyDocument"]
+    assert policy["Statement"][0]["Resource"] == key
+
+
 def test_up_with_nothing_new_does_nothing(deployed: stacks.Stack, run: Run) -> None:
     cluster(deployed.cluster).state = "WAITING"
     code, output, errors = run("up")
@@ -229,6 +240,11 @@ def test_logs(deployed: stacks.Stack, run: Run) -> None:
     assert "no logs below" in run("logs")[1]
     code, _, errors = run("logs", step)
     assert (code, "EMR writes them some minutes after a step" in errors) == (1, True)
+    code, _, errors = run("logs", "s-nix")
+    assert (code, f"there is no step s-nix on {deployed.cluster}; 'alluvium emr logs' lists all." in errors) == (
+        1,
+        True,
+    )
     text = "".join(f"line {number} é\n" for number in range(1000))
     client("s3").put_object(
         Bucket=deployed.bucket,
@@ -279,7 +295,7 @@ def test_logs(deployed: stacks.Stack, run: Run) -> None:
         (("build", "--", "--target-path", "x", "-s", "-stg_x"), "there is no stack alluvium"),
         (("up",), "say --vpc and --subnet"),
         (("validate",), "say --vpc and --subnet"),
-        (("up", "--parameter", "Size=3"), "allowed are ClusterNumber, "),
+        (("up", "--parameter", "Size=3"), "allowed are BucketKeyArn, ClusterNumber, "),
         (("up", "--parameter", "Size"), "write NAME=VALUE"),
         (("status", "--region", "eu-central1"), "a region is written like eu-central-1"),
         (("push", "--project-dir", "/nowhere"), "name the project's directory with --project-dir"),

@@ -240,6 +240,7 @@ def test_server_that_does_not_end(emr: Emr, run: Run, monkeypatch: pytest.Monkey
 def test_nothing_is_started_without_a_project(emr: Emr, run: Run, command: str, name: str) -> None:
     client("s3").delete_object(Bucket=emr.bucket, Key=f"project/{name}")
     said = refused(run, command)
+    assert refused(run, command, "--dry-run") == said
     assert f"there is no s3://{emr.bucket}/project/{name}; run 'alluvium emr push --wheel WHEEL' first." in said
     assert emr.cluster.steps == []
 
