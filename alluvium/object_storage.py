@@ -11,7 +11,7 @@ import yaml
 
 from alluvium import java
 
-__all__ = ["LOCK", "is_configured", "is_meant", "with_defaults"]
+__all__ = ["LOCK", "is_configured", "is_meant", "region", "with_defaults"]
 
 # hadoop-aws of the Hadoop that PySpark has, with the SDK that it was released with.
 LOCK = Path(__file__).with_name("jars-s3-spark4.lock" if java.IS_SPARK_4 else "jars-s3.lock")
@@ -68,6 +68,15 @@ def _texts(project_directory: Path) -> Iterator[str]:
                     yield Path(directory, name).read_text(encoding="utf-8", errors="replace")
 
 
+def region(environ: Mapping[str, str]) -> str | None:
+    """The region that the environment names: as the AWS SDKs read it, which boto3 alone does not (AWS_REGION).
+
+    Args:
+        environ: of the process.
+    """
+    return environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or None
+
+
 def with_defaults(settings: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """`settings` with S3A's for both forms of an address, and with what the AWS SDKs take from the environment.
 
@@ -86,7 +95,7 @@ def with_defaults(settings: Mapping[str, str], environ: Mapping[str, str]) -> di
     endpoint = environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")
     if endpoint:
         defaults |= {f"{OPTION}endpoint": endpoint, f"{OPTION}path.style.access": "true"}
-    region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
-    if region:
-        defaults[f"{OPTION}endpoint.region"] = region
+    named = region(environ)
+    if named:
+        defaults[f"{OPTION}endpoint.region"] = named
     return {**defaults, **settings}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -24,7 +25,8 @@ from botocore.exceptions import (
     UnknownRegionError,
 )
 
-from alluvium import AlluviumError
+from alluvium import AlluviumError, object_storage
+from alluvium.emr.following import Following
 
 __all__ = ["Clients", "code", "one_sentence"]
 
@@ -52,13 +54,13 @@ class Clients:
         """Does not ask AWS.
 
         Args:
-            region: of the stack; that of the standard chain (AWS_REGION, the profile) by default.
+            region: of the stack; AWS_REGION, AWS_DEFAULT_REGION or the profile says it by default.
 
         Raises:
             AlluviumError: no region is set, or there is none of the name.
         """
         with one_sentence():
-            self._session = boto3.Session(region_name=region)
+            self._session = boto3.Session(region_name=region or object_storage.region(os.environ))
             if not self._session.region_name:
                 raise NoRegionError
             self.region: str = self._session.region_name
@@ -99,8 +101,11 @@ def code(error: ClientError) -> str:
 
 
 @contextmanager
-def one_sentence() -> Iterator[None]:
+def one_sentence(following: Following | None = None) -> Iterator[None]:
     """Turn what botocore raises into a sentence that says what to do.
+
+    Args:
+        following: commands that the sentence names; those of the default stack by default.
 
     Raises:
         AlluviumError: botocore has raised something.
@@ -108,7 +113,7 @@ def one_sentence() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise AlluviumError(_sentence_of_answer(error)) from error
+        raise AlluviumError(_sentence_of_answer(error, following or Following())) from error
     except BotoCoreError as error:
         raise AlluviumError(_sentence(error)) from error
 
@@ -117,7 +122,10 @@ def _sentence(error: BotoCoreError) -> str:
     if isinstance(error, NoRegionError):
         return "emr: no AWS region is set; say --region, or set AWS_REGION."
     if isinstance(error, UnknownRegionError):
-        return f"emr: --region {error.kwargs['region_name']} is none of AWS; a region is written like eu-central-1."
+        return (
+            f"emr: AWS has no region {error.kwargs['region_name']}; --region or AWS_REGION says one, "
+            "a region is written like eu-central-1."
+        )
     if isinstance(error, ProfileNotFound):
         profile = error.kwargs["profile"]
         return f"emr: AWS_PROFILE is {profile}, and there is no such profile; see 'aws configure list-profiles'."
@@ -130,7 +138,7 @@ def _sentence(error: BotoCoreError) -> str:
     return f"emr: {_without_stop(error)}; --debug shows where."
 
 
-def _sentence_of_answer(error: ClientError) -> str:
+def _sentence_of_answer(error: ClientError, following: Following) -> str:
     name, said = code(error), _without_stop(error.response.get("Error", {}).get("Message", ""))
     operation = error.operation_name
     if name in DENIED:
@@ -141,7 +149,8 @@ def _sentence_of_answer(error: ClientError) -> str:
     if name in REFUSED_CREDENTIALS:
         return f"emr: AWS does not take the credentials ({said or name}); {SIGN_IN}."
     if name in NO_SUBNET:
-        return f"emr: {said}; 'aws ec2 describe-subnets' lists those of the region, --subnet names one."
+        subnets = following.aws("ec2", "describe-subnets")
+        return f"emr: {said}; '{subnets}' lists those of the region, --subnet names one."
     if "LimitExceeded" in name or "QuotaExceeded" in name:
         return (
             f"emr: a quota of the account is reached ({name}: {said}); raise it in Service Quotas, or take fewer nodes."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from alluvium import AlluviumError
+from alluvium.emr.following import DEFAULT_STACK, Following
 from alluvium.options import Debug, examples
 from alluvium.thrift_server import PORT as THRIFT_PORT
 
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="A cluster of Amazon EMR for the project: a CloudFormation stack.")
 
-Region = Annotated[str | None, typer.Option(help="Of AWS; AWS_REGION's or the profile's by default.")]
+Region = Annotated[
+    str | None, typer.Option(help="Of AWS; that of AWS_REGION, AWS_DEFAULT_REGION or the profile by default.")
+]
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", help="Of the CloudFormation stack.")]
 Vpc = Annotated[str | None, typer.Option(metavar="ID", help="VPC of the subnet; needed once, for a new stack.")]
 Subnet = Annotated[str | None, typer.Option(metavar="ID", help="Private subnet; needed once, for a new stack.")]
@@ -35,8 +38,6 @@ Env = Annotated[
     list[str] | None,
     typer.Option("--env", metavar="NAME=VALUE", help="Variable for dbt, which EMR shows to others; more than once."),
 ]
-DEFAULT_STACK = "alluvium"
-ENVIRONMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 HISTORY_PORT = 18080
 LINES_OF_A_FAILURE = 20
 
@@ -67,7 +68,7 @@ def validate(
     from alluvium.emr import network, template
     from alluvium.emr import stack as stacks
 
-    with _clients(region) as clients:
+    with _clients(stack, region) as (clients, following):
         caller = clients.sts.get_caller_identity()
         typer.echo(f"credentials  {caller['Arn']}, in {clients.region}")
         clients.cloudformation.validate_template(TemplateBody=template.shipped().body)
@@ -76,7 +77,7 @@ def validate(
         values = (found.parameters if found else {}) | _given(vpc, subnet)
         if not {"VpcId", "SubnetId"} <= values.keys():
             raise AlluviumError("emr: the subnet is not checked; say --vpc and --subnet.")
-        network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"])
+        network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"], following)
         typer.echo(f"subnet       {values['SubnetId']} is in {values['VpcId']}, and EMR may use it")
 
 
@@ -114,18 +115,21 @@ def up(
     from alluvium.emr import stack as stacks
 
     shipped = template.shipped()
-    with _clients(region) as clients:
-        given = _given(vpc, subnet, _landing_arn(clients, landing_bucket), idle_minutes) | _parameters(parameter or [])
-        shipped.check_names(given)
+    with _clients(stack, region) as (clients, following):
+        parameters = _parameters(parameter or [])
+        given = _given(vpc, subnet, _landing_arn(clients, landing_bucket), idle_minutes) | parameters
+        said = {"LandingBucketArn": f"--landing-bucket {landing_bucket}"}
+        shipped.check(given, {name: option for name, option in said.items() if name not in parameters})
         found = stacks.find(clients.cloudformation, stack)
         is_new = found is None or found.is_new
         if found is not None:
-            found.require_updatable()
+            found.require_updatable(following)
         if is_new and not {"VpcId", "SubnetId"} <= given.keys():
             raise AlluviumError(f"emr: there is no stack {stack} in {clients.region} yet; say --vpc and --subnet.")
+        values = (found.parameters if found else {}) | given
+        shipped.check_counts(values)
         if {"VpcId", "SubnetId"} & given.keys():
-            values = (found.parameters if found else {}) | given
-            network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"])
+            network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"], following)
         if found is not None and not is_new and "ClusterNumber" not in given:
             given |= _next_cluster(clients, found)
         if dry_run:
@@ -136,15 +140,15 @@ def up(
             lines = stacks.differences(None if is_new else found, before, shipped, given)
             typer.echo("\n".join(f"would {line}" for line in lines) or f"stack {stack}: nothing changes")
             return
-        planned = stacks.plan(clients.cloudformation, found, stack, shipped, given)
+        planned = stacks.plan(clients.cloudformation, found, following, shipped, given)
         if planned is None:
             typer.echo(f"stack {stack}: nothing changes")
         else:
             for change in planned.changes:
                 typer.echo(f"{change.action:<8} {change.resource} ({change.kind})")
             with _progress(clients):
-                stacks.apply(clients.cloudformation, planned)
-        for name, value in stacks.require(clients.cloudformation, stack, clients.region).outputs.items():
+                stacks.apply(clients.cloudformation, planned, following)
+        for name, value in stacks.require(clients.cloudformation, following, clients.region).outputs.items():
             typer.echo(f"{name}: {value}")
 
 
@@ -155,50 +159,63 @@ def status(stack: StackName = DEFAULT_STACK, region: Region = None, debug: Debug
     from alluvium.emr import stack as stacks
     from alluvium.emr import steps
 
-    with _clients(region) as clients:
-        found = stacks.require(clients.cloudformation, stack, clients.region)
+    with _clients(stack, region) as (clients, following):
+        found = stacks.require(clients.cloudformation, following, clients.region)
         typer.echo(f"stack    {found.name} {found.status}{_in_brackets(found.reason)}")
         typer.echo(f"bucket   {found.bucket or 'none'}")
         cluster = clusters.find(clients.emr, found.cluster) if found.cluster else None
         if cluster is None:
             typer.echo("cluster  none")
+            typer.echo(f"next     {found.next_step(following)}")
             return
         typer.echo(f"cluster  {cluster.id} {cluster.state}{_in_brackets(cluster.reason)}, {cluster.release}")
         known = clusters.steps(clients.emr, cluster.id)
         for step in known[:5]:
             typer.echo(f"step     {step.id} {step.state} {step.name}")
         if cluster.has_ended:
-            typer.echo("next     alluvium emr up")
+            typer.echo(f"next     {found.next_step(following)}")
         elif cluster.primary_instance:
             typer.echo(f"reach    {_port_forwarding(cluster.primary_instance, clients.region, HISTORY_PORT)}")
             if steps.server(known) is not None:
                 typer.echo(f"server   {_port_forwarding(cluster.primary_instance, clients.region, THRIFT_PORT)}")
 
 
-@app.command(epilog=examples("alluvium emr down", "alluvium emr down --dry-run"))
+@app.command(
+    epilog=examples("alluvium emr down", "alluvium emr down --stack test --yes", "alluvium emr down --dry-run")
+)
 def down(
-    dry_run: DryRun = False, stack: StackName = DEFAULT_STACK, region: Region = None, debug: Debug = False
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; without a terminal nothing is asked anyway.")] = False,
+    dry_run: DryRun = False,
+    stack: StackName = DEFAULT_STACK,
+    region: Region = None,
+    debug: Debug = False,
 ) -> None:
-    """Delete the stack with its cluster, and wait until it is gone. The bucket with the tables stays."""
+    """Delete the stack with its cluster, and wait until it is gone. The bucket with the tables stays.
+
+    Says first what is deleted, and asks on a terminal.
+    """
     from alluvium.emr import stack as stacks
     from alluvium.emr import template
 
-    with _clients(region) as clients:
-        found = stacks.require(clients.cloudformation, stack, clients.region)
-        found.require_idle()
-        if dry_run:
-            typer.echo(f"would delete stack {found.name}, and of it")
-            for name, identity in found.resources.items():
-                if name not in {"DataBucket", "DataBucketPolicy"}:
-                    typer.echo(f"would delete {name} ({identity})")
-        else:
+    with _clients(stack, region) as (clients, following):
+        found = stacks.require(clients.cloudformation, following, clients.region)
+        found.require_idle(following)
+        would = "would delete" if dry_run else "deletes "
+        typer.echo(f"{would} stack {found.name} in {clients.region}, and of it")
+        for name, identity in found.resources.items():
+            if name not in {"DataBucket", "DataBucketPolicy"}:
+                typer.echo(f"{would} {name} ({identity})")
+        if not dry_run:
+            if not yes and sys.stdin.isatty() and not typer.confirm("go on?"):
+                raise AlluviumError(f"emr: stack {found.name} is not deleted; --yes does not ask.")
             with _progress(clients):
-                stacks.delete(clients.cloudformation, found)
+                stacks.delete(clients.cloudformation, found, following)
             typer.echo(f"deleted  stack {found.name}")
         if found.bucket:
             again = {**template.shipped().changed(found.parameters), "ExistingDataBucket": found.bucket}
-            said = " ".join(f"--parameter {shlex.quote(f'{name}={value}')}" for name, value in again.items())
-            typer.echo(f"stays    s3://{found.bucket} with all tables; to go on with them: alluvium emr up {said}")
+            said = (word for name, value in again.items() for word in ("--parameter", f"{name}={value}"))
+            up_again = following.command("up", *said)
+            typer.echo(f"stays    s3://{found.bucket} with all tables; to go on with them: {up_again}")
 
 
 @app.command(
@@ -222,13 +239,15 @@ def push(
     from alluvium.emr import project
     from alluvium.emr import stack as stacks
 
-    contents = {project.ARCHIVE: project.archive(project.files(project_dir)), project.SCRIPT.name: project.script()}
+    found = project.files(project_dir)
+    project.check_profile(project_dir)
+    contents = {project.ARCHIVE: project.archive(found), project.SCRIPT.name: project.script()}
     if wheel is not None:
         project.check_wheel(wheel)
         # The name last: a step that begins meanwhile finds what it names.
         contents |= {wheel.name: wheel.read_bytes(), project.WHEEL: wheel.name.encode()}
-    with _clients(region) as clients:
-        bucket = _bucket(stacks.require(clients.cloudformation, stack, clients.region))
+    with _clients(stack, region) as (clients, following):
+        bucket = _bucket(stacks.require(clients.cloudformation, following, clients.region), following)
         for name, content in contents.items():
             key = f"{project.PREFIX}{name}"
             address = f"s3://{bucket}/{key} ({len(content):,} bytes)"
@@ -266,33 +285,36 @@ def build(
     from alluvium.emr import cluster as clusters
     from alluvium.emr import steps
 
-    variables = _checked(env)
-    words = [*shlex.split(command), *(arguments or ())]
-    with _clients(region) as clients:
-        cluster, bucket = _running(clients, stack)
-        steps.check_format(cluster.release, variables)
+    variables = env or []
+    steps.check_environment(variables)
+    words = [*_split(command), *(arguments or ())]
+    steps.check_arguments(words)
+    with _clients(stack, region) as (clients, following):
+        cluster, bucket = _running(clients, following)
+        steps.check_format(cluster.release, variables, following)
         server = steps.server(clusters.steps(clients.emr, cluster.id))
         if server is not None:
             raise AlluviumError(
                 f"emr: the Thrift server is step {server.id} ({server.state}), and one Spark at a time writes the "
-                "tables; build through it with 'dbt build --target thrift', or end it with 'alluvium emr serve --stop'."
+                "tables; build through it with 'dbt build --target thrift', or end it with "
+                f"'{following.command('serve', '--stop')}'."
             )
+        steps.check_uploaded(clients.s3, bucket, following)
         token = steps.new_token()
         asked = steps.request(cluster.id, bucket, clients.region, "dbt", words, variables, token)
         if dry_run:
             typer.echo(json.dumps(asked, indent=2))
             return
-        steps.check_uploaded(clients.s3, bucket)
         step = steps.add(clients.emr, asked)
         typer.echo(f"added    {step} dbt {shlex.join(words)}")
         if no_wait:
-            typer.echo(f"look     alluvium emr logs {step}")
+            typer.echo(f"look     {following.command('logs', step)}")
             return
         with _progress_of_step(clients, bucket, token) as said:
             ended = steps.wait(clients.emr, cluster.id, step, said)
         typer.echo("\n".join((steps.printed(clients.s3, bucket, token) or [])[-lines:]))
         if ended.state != "COMPLETED":
-            raise steps.failure(ended, clusters.find(clients.emr, cluster.id))
+            raise steps.failure(ended, clusters.find(clients.emr, cluster.id), following)
 
 
 @app.command(epilog=examples("alluvium emr serve", "alluvium emr serve --stop", "alluvium emr serve --dry-run"))
@@ -312,24 +334,25 @@ def serve(
     from alluvium.emr import cluster as clusters
     from alluvium.emr import steps
 
-    variables = _checked(env)
-    with _clients(region) as clients:
-        cluster, bucket = _running(clients, stack)
+    variables = env or []
+    steps.check_environment(variables)
+    with _clients(stack, region) as (clients, following):
+        cluster, bucket = _running(clients, following)
         running = steps.server(clusters.steps(clients.emr, cluster.id))
         if stop:
-            _stop(clients, bucket, cluster.id, running, dry_run=dry_run)
+            _stop(clients, following, bucket, cluster.id, running, dry_run=dry_run)
             return
         if running is not None:
             typer.echo(f"runs     {running.id} {running.state}")
             step, token = running.id, steps.token_of(running)
         else:
-            steps.check_format(cluster.release, variables)
+            steps.check_format(cluster.release, variables, following)
+            steps.check_uploaded(clients.s3, bucket, following)
             token = steps.new_token()
             asked = steps.request(cluster.id, bucket, clients.region, "serve", (), variables, token)
             if dry_run:
                 typer.echo(json.dumps(asked, indent=2))
                 return
-            steps.check_uploaded(clients.s3, bucket)
             step = steps.add(clients.emr, asked)
             typer.echo(f"added    {step} {steps.SERVE}")
         if dry_run:
@@ -344,14 +367,16 @@ def serve(
             )
         if found.has_ended:
             typer.echo("\n".join((_printed(clients, bucket, found) or [])[-LINES_OF_A_FAILURE:]))
-            raise steps.failure(found, clusters.find(clients.emr, cluster.id))
+            raise steps.failure(found, clusters.find(clients.emr, cluster.id), following)
         typer.echo(f"listens  at 127.0.0.1:{THRIFT_PORT} of the primary node")
         again = clusters.find(clients.emr, cluster.id)
         if again is not None and again.primary_instance:
             typer.echo(f"reach    {_port_forwarding(again.primary_instance, clients.region, THRIFT_PORT)}")
 
 
-def _stop(clients: Clients, bucket: str, cluster: str, running: Step | None, *, dry_run: bool) -> None:
+def _stop(
+    clients: Clients, following: Following, bucket: str, cluster: str, running: Step | None, *, dry_run: bool
+) -> None:
     from alluvium.emr import steps
 
     if running is None:
@@ -360,7 +385,7 @@ def _stop(clients: Clients, bucket: str, cluster: str, running: Step | None, *, 
         typer.echo(f"would end step {running.id}")
     else:
         with _progress_of_step(clients, bucket, steps.token_of(running)) as said:
-            steps.end(clients.emr, clients.s3, bucket, cluster, running, said)
+            steps.end(clients.emr, clients.s3, bucket, cluster, running, said, following)
         typer.echo(f"ended    {running.id}")
 
 
@@ -379,31 +404,39 @@ def logs(
     from alluvium.emr import cluster as clusters
     from alluvium.emr import logs as texts
 
-    with _clients(region) as clients:
-        cluster, bucket = _cluster(clients, stack)
+    with _clients(stack, region) as (clients, following):
+        cluster, found = _cluster(clients, following)
+        bucket = found.bucket
         all_steps = clusters.steps(clients.emr, cluster.id)
         if step is not None:
-            own = None if file else _printed(clients, bucket, next((one for one in all_steps if one.id == step), None))
+            known = next((one for one in all_steps if one.id == step), None)
+            # EMR lists the last thousand; logs of older ones are there.
+            if known is None and step not in texts.of_steps(clients.s3, cluster):
+                lists = following.command("logs")
+                raise AlluviumError(f"emr: there is no step {step} on {cluster.id}; '{lists}' lists all.")
+            own = None if file else _printed(clients, bucket, known)
             name = (file or LogFile.stderr).value
-            said = texts.last_lines(clients.s3, cluster, step, name, lines) if own is None else own[-lines:]
+            said = (
+                own[-lines:] if own is not None else texts.last_lines(clients.s3, cluster, step, name, lines, following)
+            )
             typer.echo("\n".join(said))
             return
         there = texts.of_steps(clients.s3, cluster)
-        for known in all_steps:
-            typer.echo(
-                f"{known.id}  {known.state:<10} {known.name}  {', '.join(sorted(there.get(known.id, ())))}".rstrip()
-            )
+        for one in all_steps:
+            typer.echo(f"{one.id}  {one.state:<10} {one.name}  {', '.join(sorted(there.get(one.id, ())))}".rstrip())
         if not there:
             typer.echo(f"no logs below {cluster.log_uri}{cluster.id}/steps/ yet; EMR writes them every five minutes")
 
 
 @contextmanager
-def _clients(region: str | None) -> Iterator[Clients]:
+def _clients(stack: str, region: str | None) -> Iterator[tuple[Clients, Following]]:
+    """Clients of the region, and the commands for the same stack that a message may name."""
     from alluvium.emr.aws import Clients, one_sentence
 
+    following = Following(stack, region)
     clients = Clients(region)
-    with one_sentence():
-        yield clients
+    with one_sentence(following):
+        yield clients, following
 
 
 @contextmanager
@@ -453,6 +486,13 @@ def _progress_of_step(clients: Clients, bucket: str, token: str | None) -> Itera
         yield said
 
 
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise AlluviumError(f"emr: --command {command!r}: {error}; write it as for a shell.") from error
+
+
 def _given(
     vpc: str | None, subnet: str | None, landing_arn: str | None = None, idle_minutes: int | None = None
 ) -> dict[str, str]:
@@ -484,33 +524,38 @@ def _next_cluster(clients: Clients, stack: Stack) -> dict[str, str]:
     return {"ClusterNumber": str(int(stack.parameters.get("ClusterNumber", "1")) + 1)}
 
 
-def _bucket(stack: Stack) -> str:
+def _bucket(stack: Stack, following: Following) -> str:
     if stack.bucket is None:
         raise AlluviumError(
-            f"emr: stack {stack.name} is {stack.status} and has no bucket; run 'alluvium emr up' first."
+            f"emr: stack {stack.name} is {stack.status} and has no bucket; {stack.next_step(following)}."
         )
     return stack.bucket
 
 
-def _cluster(clients: Clients, name: str) -> tuple[Cluster, str | None]:
-    """The cluster of a stack, and the name of the bucket."""
+def _cluster(clients: Clients, following: Following) -> tuple[Cluster, Stack]:
+    """The cluster of a stack, and the stack."""
     from alluvium.emr import cluster as clusters
     from alluvium.emr import stack as stacks
 
-    stack = stacks.require(clients.cloudformation, name, clients.region)
+    stack = stacks.require(clients.cloudformation, following, clients.region)
     found = clusters.find(clients.emr, stack.cluster) if stack.cluster else None
     if found is None:
-        raise AlluviumError(f"emr: stack {name} is {stack.status} and has no cluster; run 'alluvium emr up' first.")
-    return found, stack.bucket
+        raise AlluviumError(
+            f"emr: stack {stack.name} is {stack.status} and has no cluster; {stack.next_step(following)}."
+        )
+    return found, stack
 
 
-def _running(clients: Clients, name: str) -> tuple[Cluster, str]:
+def _running(clients: Clients, following: Following) -> tuple[Cluster, str]:
     """A cluster that takes steps, and the name of the bucket."""
-    cluster, bucket = _cluster(clients, name)
-    if cluster.is_ending or bucket is None:
+    cluster, stack = _cluster(clients, following)
+    if cluster.is_ending:
         reason = _in_brackets(cluster.reason)
-        raise AlluviumError(f"emr: cluster {cluster.id} is {cluster.state}{reason}; run 'alluvium emr up' first.")
-    return cluster, bucket
+        first = "" if cluster.has_ended else "wait until it has ended, then "
+        raise AlluviumError(
+            f"emr: cluster {cluster.id} is {cluster.state}{reason}; {first}{stack.next_step(following)}."
+        )
+    return cluster, _bucket(stack, following)
 
 
 def _printed(clients: Clients, bucket: str | None, step: Step | None) -> list[str] | None:
@@ -518,13 +563,6 @@ def _printed(clients: Clients, bucket: str | None, step: Step | None) -> list[st
 
     token = steps.token_of(step) if step else None
     return steps.printed(clients.s3, bucket, token) if token and bucket else None
-
-
-def _checked(variables: list[str] | None) -> list[str]:
-    for pair in variables or ():
-        if not ENVIRONMENT.fullmatch(pair):
-            raise AlluviumError(f"emr: --env {pair.partition('=')[0]}: write NAME=VALUE.")
-    return variables or []
 
 
 def _port_forwarding(instance: str, region: str, port: int) -> str:

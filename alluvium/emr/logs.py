@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from alluvium import AlluviumError
 from alluvium.emr.cluster import Cluster
+from alluvium.emr.following import Following
 
 __all__ = ["last_lines", "of_steps"]
 
@@ -32,7 +33,7 @@ def of_steps(s3: Any, cluster: Cluster) -> dict[str, list[str]]:
     return found
 
 
-def last_lines(s3: Any, cluster: Cluster, step: str, name: str, count: int) -> list[str]:
+def last_lines(s3: Any, cluster: Cluster, step: str, name: str, count: int, following: Following) -> list[str]:
     """The end of one log.
 
     Args:
@@ -41,6 +42,7 @@ def last_lines(s3: Any, cluster: Cluster, step: str, name: str, count: int) -> l
         step: id of the step.
         name: of the file: stderr, stdout, controller, syslog.
         count: of lines.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: there is no such log.
@@ -50,7 +52,7 @@ def last_lines(s3: Any, cluster: Cluster, step: str, name: str, count: int) -> l
     if name not in there:
         what = f"there are {', '.join(sorted(there))}" if there else "EMR writes them some minutes after a step"
         raise AlluviumError(
-            f"emr: step {step} of {cluster.id} has no log {name}: {what}; 'alluvium emr logs' lists all."
+            f"emr: step {step} of {cluster.id} has no log {name}: {what}; '{following.command('logs')}' lists all."
         )
     bucket, prefix = _folder(cluster)
     body = s3.get_object(Bucket=bucket, Key=f"{prefix}{step}/{name}.gz")["Body"]

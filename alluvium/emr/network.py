@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alluvium import AlluviumError
+from alluvium.emr.following import Following
 
 __all__ = ["check_subnet"]
 
@@ -12,13 +13,14 @@ __all__ = ["check_subnet"]
 TAG = "for-use-with-amazon-emr-managed-policies"
 
 
-def check_subnet(ec2: Any, vpc: str, subnet: str) -> None:
+def check_subnet(ec2: Any, vpc: str, subnet: str, following: Following) -> None:
     """See whether EMR can start a cluster in a subnet.
 
     Args:
         ec2: client of the region.
         vpc: id of the VPC that the subnet is said to be in.
         subnet: its id.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: it is in another VPC, is public, or has not the tag.
@@ -35,7 +37,7 @@ def check_subnet(ec2: Any, vpc: str, subnet: str) -> None:
         )
     tags = {tag["Key"]: tag["Value"] for tag in found.get("Tags", [])}
     if tags.get(TAG) != "true":
+        tagged = following.aws("ec2", "create-tags", "--resources", subnet, "--tags", f"Key={TAG},Value=true")
         raise AlluviumError(
-            f"emr: subnet {subnet} lacks the tag without which EMR may start nothing in it; run "
-            f"'aws ec2 create-tags --resources {subnet} --tags Key={TAG},Value=true'."
+            f"emr: subnet {subnet} lacks the tag without which EMR may start nothing in it; run '{tagged}'."
         )

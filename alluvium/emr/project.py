@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,20 @@ from alluvium import AlluviumError
 from alluvium.emr.aws import code
 from alluvium.wording import INSTALL_WITH_LINKS
 
-__all__ = ["ARCHIVE", "PREFIX", "WHEEL", "archive", "check_wheel", "files", "head", "is_there", "script", "upload"]
+__all__ = [
+    "ARCHIVE",
+    "PREFIX",
+    "TARGET",
+    "WHEEL",
+    "archive",
+    "check_profile",
+    "check_wheel",
+    "files",
+    "head",
+    "is_there",
+    "script",
+    "upload",
+]
 
 PREFIX = "project/"
 NOT_THERE = frozenset({"404", "NoSuchKey", "NotFound"})
@@ -27,14 +41,18 @@ SCRIPT = Path(__file__).with_name("step.sh")
 # Of a wheel: what deploy/emr/step.sh installs before it.
 LOCKS = ("alluvium/emr/requirements.lock", "alluvium/emr/requirements-build.lock")
 PROJECT = "dbt_project.yml"
+PROFILES = "profiles.yml"
+# Of the profile: what deploy/emr/step.sh runs dbt with.
+TARGET = "emr"
 # Beside dbt_project.yml; those that a project has not are left out.
-SINGLE = (PROJECT, "profiles.yml", "packages.yml", "dependencies.yml", "package-lock.yml", "selectors.yml")
+SINGLE = (PROJECT, PROFILES, "packages.yml", "dependencies.yml", "package-lock.yml", "selectors.yml")
 DIRECTORIES = {
     "model-paths": ("models",),
     "macro-paths": ("macros",),
     "seed-paths": ("seeds",),
     "snapshot-paths": ("snapshots",),
 }
+TESTS = ("test-paths", ("tests",))
 IGNORED = frozenset({"__pycache__", ".DS_Store"})
 # The first that the format has: the same files make the same archive whenever they were written.
 MODIFIED = (1980, 1, 1, 0, 0, 0)
@@ -47,23 +65,88 @@ def files(directory: Path) -> dict[str, Path]:
         directory: of dbt_project.yml.
 
     Raises:
-        AlluviumError: there is no project.
+        AlluviumError: there is no project, or its folders cannot be told.
     """
-    project = directory / PROJECT
-    if not project.is_file():
-        raise AlluviumError(f"emr: {directory} has no {PROJECT}; name the project's directory with --project-dir.")
-    settings = yaml.safe_load(project.read_text(encoding="utf-8")) or {}
+    settings = _project(directory)
     found = {name: directory / name for name in SINGLE if (directory / name).is_file()}
-    folders = [directory / path for key, default in DIRECTORIES.items() for path in settings.get(key, default)]
-    folders += [directory / path / "generic" for path in settings.get("test-paths", ("tests",))]
+    folders = [directory / path for key, default in DIRECTORIES.items() for path in _paths(settings, key, default)]
+    folders += [directory / path / "generic" for path in _paths(settings, *TESTS)]
     for folder in folders:
         for path in folder.rglob("*"):
             if path.is_file() and not IGNORED & set(path.parts):
                 found[path.relative_to(directory).as_posix()] = path
     # Tests that are a query of their own lie beside `generic`; what else a project has there is not dbt's.
-    for path in settings.get("test-paths", ("tests",)):
-        found |= {file.relative_to(directory).as_posix(): file for file in (directory / path).glob("*.sql")}
+    for name in _paths(settings, *TESTS):
+        found |= {file.relative_to(directory).as_posix(): file for file in (directory / name).glob("*.sql")}
     return dict(sorted(found.items()))
+
+
+def check_profile(directory: Path) -> None:
+    """Refuse a project whose profile a step could not run with.
+
+    Args:
+        directory: of dbt_project.yml.
+
+    Raises:
+        AlluviumError: there is no profiles.yml beside it, or no target for EMR in the project's profile.
+    """
+    copied = f"copy the target {TARGET}, with `everywhere`, from Alluvium's profiles.yml (docs/guide/emr.md)"
+    path = directory / PROFILES
+    if not path.is_file():
+        raise AlluviumError(f"emr: {directory} has no {PROFILES}, and a step has no other; {copied}.")
+    profiles, name = _yaml(path), _project(directory).get("profile")
+    # dbt renders a name with Jinja; here it could be that of any profile.
+    is_rendered = isinstance(name, str) and "{{" in name
+    if not is_rendered and name not in profiles:
+        raise AlluviumError(
+            f"emr: {directory / PROJECT} has the profile {name}; allowed are those of {path}: {', '.join(profiles)}."
+        )
+    outputs = {one: _outputs(profile) for one, profile in profiles.items() if is_rendered or one == name}
+    if not any(TARGET in targets for targets in outputs.values()):
+        there = "; ".join(f"{one} has {', '.join(targets) or 'none'}" for one, targets in outputs.items())
+        raise AlluviumError(f"emr: {path} has no target {TARGET} in the project's profile ({there}); {copied}.")
+
+
+def _outputs(profile: Any) -> list[str]:
+    found = profile.get("outputs") if isinstance(profile, dict) else None
+    return [str(name) for name in found] if isinstance(found, dict) else []
+
+
+def _project(directory: Path) -> dict[str, Any]:
+    path = directory / PROJECT
+    if not path.is_file():
+        raise AlluviumError(f"emr: {directory} has no {PROJECT}; name the project's directory with --project-dir.")
+    return _yaml(path)
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise AlluviumError(f"emr: {path} is no YAML ({' '.join(str(error).split())}); mend it.") from error
+    if not isinstance(found, dict):
+        raise AlluviumError(f"emr: {path} has no names with values, as `name: shop`; 'dbt parse' says more.")
+    return found
+
+
+def _paths(settings: dict[str, Any], key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    found = settings.get(key)
+    # dbt takes its default for a name without a value, too.
+    if found is None:
+        return default
+    is_list = isinstance(found, list) and all(isinstance(path, str) for path in found)
+    if not is_list or not all(_is_inside(path) for path in found):
+        raise AlluviumError(
+            f"emr: {PROJECT} has {key}: {found}; allowed is a list of folders inside the project, written out, since "
+            "nothing else is uploaded."
+        )
+    return tuple(os.path.normpath(path) for path in found)
+
+
+def _is_inside(path: str) -> bool:
+    # By its text: a link in a project may lead outside, and what it leads to is uploaded.
+    found = Path(os.path.normpath(path))
+    return "{{" not in path and not found.is_absolute() and found.parts[:1] != (os.pardir,)
 
 
 def archive(found: dict[str, Path]) -> bytes:

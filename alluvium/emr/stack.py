@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError, WaiterError
 
 from alluvium import AlluviumError
 from alluvium.emr.aws import code
+from alluvium.emr.following import Following
 from alluvium.emr.template import Template
 
 __all__ = ["Change", "Stack", "apply", "delete", "differences", "find", "plan", "require", "watch"]
@@ -62,34 +63,56 @@ class Stack:
         """Whether a first change set was made, and never executed."""
         return self.status == "REVIEW_IN_PROGRESS"
 
-    def require_idle(self) -> None:
+    @property
+    def is_worked_on(self) -> bool:
+        """Whether CloudFormation works on it."""
+        return self.status.endswith("_IN_PROGRESS") and not self.is_new
+
+    def next_step(self, following: Following) -> str:
+        """What makes a cluster that runs of it.
+
+        Args:
+            following: commands that the answer names.
+        """
+        if self.is_new:
+            return f"run '{following.creation()}'"
+        return self._before_up(following) or f"run '{following.command('up')}'"
+
+    def require_idle(self, following: Following) -> None:
         """Refuse to work on a stack that CloudFormation works on.
+
+        Args:
+            following: commands that the error names.
 
         Raises:
             AlluviumError: it does.
         """
-        if self.status.endswith("_IN_PROGRESS") and not self.is_new:
-            raise AlluviumError(
-                f"emr: stack {self.name} is {self.status}; wait until that has ended, 'alluvium emr status' says when."
-            )
+        if self.is_worked_on:
+            raise AlluviumError(f"emr: stack {self.name} is {self.status}; {self._before_up(following)}.")
 
-    def require_updatable(self) -> None:
+    def require_updatable(self, following: Following) -> None:
         """Refuse to change a stack that CloudFormation changes no more.
+
+        Args:
+            following: commands that the error names.
 
         Raises:
             AlluviumError: its status allows none.
         """
-        self.require_idle()
+        first = self._before_up(following)
+        if first is not None:
+            reason = f" ({self.reason})" if self.reason else ""
+            raise AlluviumError(f"emr: stack {self.name} is {self.status}{reason}; {first}.")
+
+    def _before_up(self, following: Following) -> str | None:
+        if self.is_worked_on:
+            return f"wait until that has ended, '{following.command('status')}' says when"
         if self.status in BROKEN:
-            raise AlluviumError(
-                f"emr: stack {self.name} is {self.status}, and can only be deleted; "
-                "run 'alluvium emr down', then 'alluvium emr up'."
-            )
+            return f"it can only be deleted; run '{following.command('down')}', then '{following.creation()}'"
         if self.status == "UPDATE_ROLLBACK_FAILED":
-            raise AlluviumError(
-                f"emr: stack {self.name} is {self.status} ({self.reason or 'no reason given'}); "
-                f"run 'aws cloudformation continue-update-rollback --stack-name {self.name}'."
-            )
+            continued = following.aws("cloudformation", "continue-update-rollback", "--stack-name", self.name)
+            return f"mend what the reason names, and run '{continued}'"
+        return None
 
 
 @dataclass(frozen=True)
@@ -158,36 +181,36 @@ def find(cloudformation: Any, name: str) -> Stack | None:
     )
 
 
-def require(cloudformation: Any, name: str, region: str) -> Stack:
+def require(cloudformation: Any, following: Following, region: str) -> Stack:
     """Describe a stack that has to be there.
 
     Args:
         cloudformation: client of the region.
-        name: of the stack.
+        following: says the name of the stack, and the commands that the error names.
         region: to be named in the error.
 
     Raises:
         AlluviumError: there is none.
         ClientError: AWS refuses.
     """
-    found = find(cloudformation, name)
+    found = find(cloudformation, following.stack)
     if found is None:
         raise AlluviumError(
-            f"emr: there is no stack {name} in {region}; 'alluvium emr up' makes one, "
+            f"emr: there is no stack {following.stack} in {region}; '{following.creation()}' makes one, "
             "--stack and --region name another."
         )
     return found
 
 
 def plan(
-    cloudformation: Any, stack: Stack | None, name: str, template: Template, given: dict[str, str]
+    cloudformation: Any, stack: Stack | None, following: Following, template: Template, given: dict[str, str]
 ) -> ChangeSet | None:
     """Have CloudFormation say what a template and parameters would change.
 
     Args:
         cloudformation: client of the region.
         stack: that is there; None for a new one.
-        name: of the stack.
+        following: says the name of the stack, and the commands that the error names.
         template: that it is to have.
         given: parameters with new values; all others stay.
 
@@ -207,7 +230,7 @@ def plan(
     ]
     try:
         identity = cloudformation.create_change_set(
-            StackName=name,
+            StackName=following.stack,
             ChangeSetName=f"alluvium-{uuid.uuid4().hex}",
             ChangeSetType="CREATE" if creates else "UPDATE",
             TemplateBody=template.body,
@@ -229,22 +252,23 @@ def plan(
         if _says_unchanged(reason):
             return None
         raise AlluviumError(
-            f"emr: CloudFormation cannot change stack {name} so ({reason.rstrip('.')}); "
-            "check --parameter, 'alluvium emr validate' checks the rest."
+            f"emr: CloudFormation cannot change stack {following.stack} so ({reason.rstrip('.')}); "
+            f"check --parameter, '{following.command('validate')}' checks the rest."
         ) from error
     pages = cloudformation.get_paginator("describe_change_set").paginate(ChangeSetName=identity)
     changes = tuple(
         _change(entry["ResourceChange"]) for page in pages for entry in page["Changes"] if entry["Type"] == "Resource"
     )
-    return ChangeSet(identity, name, creates, changes)
+    return ChangeSet(identity, following.stack, creates, changes)
 
 
-def apply(cloudformation: Any, change_set: ChangeSet) -> None:
+def apply(cloudformation: Any, change_set: ChangeSet, following: Following) -> None:
     """Execute a change set, and wait until the stack is as it says.
 
     Args:
         cloudformation: client of the region.
         change_set: that is there.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: the stack cannot be changed; with the first reason that CloudFormation gives.
@@ -253,19 +277,20 @@ def apply(cloudformation: Any, change_set: ChangeSet) -> None:
     cloudformation.execute_change_set(ChangeSetName=change_set.id)
     waiter = "stack_create_complete" if change_set.creates else "stack_update_complete"
     next_step = (
-        "run 'alluvium emr down', then 'alluvium emr up' again"
+        f"run '{following.command('down')}', then the command again"
         if change_set.creates
-        else "the stack is as it was before, mend that and run 'alluvium emr up' again"
+        else "the stack is as it was before, mend that and run the command again"
     )
-    _wait(cloudformation, waiter, change_set.stack, next_step)
+    _wait(cloudformation, waiter, change_set.stack, next_step, following)
 
 
-def delete(cloudformation: Any, stack: Stack) -> None:
+def delete(cloudformation: Any, stack: Stack, following: Following) -> None:
     """Delete a stack, and wait until it is gone; what the template retains stays.
 
     Args:
         cloudformation: client of the region.
         stack: that is there.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: something cannot be deleted; with the first reason that CloudFormation gives.
@@ -273,7 +298,8 @@ def delete(cloudformation: Any, stack: Stack) -> None:
     """
     # By its ARN: the name could be that of another one, once this one is gone.
     cloudformation.delete_stack(StackName=stack.id)
-    _wait(cloudformation, "stack_delete_complete", stack.id, "mend that and run 'alluvium emr down' again")
+    next_step = f"mend that and run '{following.command('down')}' again"
+    _wait(cloudformation, "stack_delete_complete", stack.id, next_step, following)
 
 
 def differences(stack: Stack | None, before: Template | None, template: Template, given: dict[str, str]) -> list[str]:
@@ -337,7 +363,7 @@ def _pace(seconds: float) -> dict[str, float]:
     return {"Delay": seconds, "MaxAttempts": attempts}
 
 
-def _wait(cloudformation: Any, waiter: str, name: str, next_step: str) -> None:
+def _wait(cloudformation: Any, waiter: str, name: str, next_step: str, following: Following) -> None:
     try:
         cloudformation.get_waiter(waiter).wait(StackName=name, WaiterConfig=_pace(SECONDS_BETWEEN_QUESTIONS))
     except WaiterError as error:
@@ -349,7 +375,7 @@ def _wait(cloudformation: Any, waiter: str, name: str, next_step: str) -> None:
         if "Max attempts" in str(error):
             raise AlluviumError(
                 f"emr: stack {shown} is {status} after {MINUTES_TO_WAIT} minutes; "
-                "'alluvium emr status' says how it goes on."
+                f"'{following.command('status')}' says how it goes on."
             ) from error
         reason = _first_failure(cloudformation, found["StackId"]) or found.get("StackStatusReason", "no reason given")
         raise AlluviumError(f"emr: stack {shown} is {status} ({reason}); {_quota(reason)}{next_step}.") from error

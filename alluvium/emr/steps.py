@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
 
@@ -14,11 +16,14 @@ from alluvium.emr import cluster as clusters
 from alluvium.emr import project, stack
 from alluvium.emr.aws import code
 from alluvium.emr.cluster import Cluster, Step
+from alluvium.emr.following import Following
 
 __all__ = [
     "SERVE",
     "add",
     "ask_to_end",
+    "check_arguments",
+    "check_environment",
     "check_format",
     "check_uploaded",
     "end",
@@ -42,6 +47,35 @@ RUNNER = "s3://{region}.elasticmapreduce/libs/script-runner/script-runner.jar"
 FIRST_RELEASE_WITH_HUDI_1 = (7, 11, 0)
 BYTES_OF_A_LOG = 256 * 1024
 LENGTH_OF_A_NAME = 256
+ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]*")
+# What deploy/emr/step.sh says itself, and where dbt looks for another project or profile than the uploaded one.
+OF_THE_STEP = frozenset(
+    {
+        "ALLUVIUM_PACKAGE",
+        "ALLUVIUM_PYTHON_ARCHIVE",
+        "ALLUVIUM_WAREHOUSE",
+        "DBT_PROFILE",
+        "DBT_PROFILES_DIR",
+        "DBT_PROJECT_DIR",
+        "DBT_TARGET",
+        "DBT_USE_COLORS",
+        "PATH",
+        "PYSPARK_DRIVER_PYTHON",
+        "PYSPARK_PYTHON",
+        "PYTHONPATH",
+        "SPARK_HOME",
+    }
+)
+# Options of dbt that lead to another project or target than the uploaded one, short ones also behind others.
+OF_DBT = ("--profile", "--profiles-dir", "--project-dir", "--target", "-t")
+OPTION = re.compile(rf"(?:{'|'.join(OF_DBT[:-1])})(?:=.*)?|-[dfhqx]*t.*", re.DOTALL)
+# How the values of a variable are read elsewhere: another one would be the default, without a word.
+VALUES = {"ALLUVIUM_FILE_FORMAT": ("delta", "hudi")}
+SECRET = "DBT_ENV_SECRET_"
+# A bash that is started with one of these says so, or runs otherwise.
+OF_THE_SHELL = frozenset(
+    {"BASHOPTS", "BASH_ENV", "BASH_VERSINFO", "BASH_XTRACEFD", "ENV", "EUID", "IFS", "PPID", "SHELLOPTS", "UID"}
+)
 MINUTES_TO_STOP = 5
 
 
@@ -128,12 +162,66 @@ def server(known: Sequence[Step]) -> Step | None:
     return next((step for step in known if step.name == SERVE and not step.has_ended), None)
 
 
-def check_uploaded(s3: Any, bucket: str) -> None:
+def check_environment(variables: Sequence[str]) -> None:
+    """Refuse variables that a step cannot have.
+
+    Args:
+        variables: as NAME=VALUE.
+
+    Raises:
+        AlluviumError: one is no NAME=VALUE, its name is the step's or the shell's, or it is a secret, all of which
+            are said without the value; or its value is not one of a few.
+    """
+    for pair in variables:
+        name, is_pair, value = pair.partition("=")
+        if not is_pair:
+            raise AlluviumError(f"emr: --env {name}: write NAME=VALUE.")
+        if not ENVIRONMENT.fullmatch(name):
+            raise AlluviumError(
+                f"emr: --env {name}=...: a name has capital letters of ASCII, digits and _, and begins with no digit."
+            )
+        if name in OF_THE_STEP | OF_THE_SHELL:
+            whose = "step" if name in OF_THE_STEP else "shell"
+            raise AlluviumError(
+                f"emr: --env {name}=...: the {whose} says it itself; not allowed are "
+                f"{', '.join(sorted(OF_THE_STEP | OF_THE_SHELL))}."
+            )
+
+        if name.startswith(SECRET):
+            raise AlluviumError(
+                f"emr: --env {name}=...: EMR shows the variables of a step to everybody who may look at it; a secret "
+                "is not allowed."
+            )
+        if value not in VALUES.get(name, (value,)):
+            raise AlluviumError(f"emr: --env {pair}: allowed are {', '.join(VALUES[name])}.")
+
+
+def check_arguments(words: Sequence[str]) -> None:
+    """Refuse options of dbt that lead away from what was uploaded.
+
+    Args:
+        words: command and arguments of dbt.
+
+    Raises:
+        AlluviumError: there is no command, or one of the words is such an option.
+    """
+    if not words or not words[0]:
+        raise AlluviumError("emr: --command '': name a command of dbt, such as build, test or docs generate.")
+    for word in words:
+        if OPTION.fullmatch(word):
+            raise AlluviumError(
+                f"emr: {word}: a step runs the uploaded project with the target {project.TARGET} of its profile; not "
+                f"allowed are {', '.join(OF_DBT)}."
+            )
+
+
+def check_uploaded(s3: Any, bucket: str, following: Following) -> None:
     """See that the bucket has what a step needs.
 
     Args:
         s3: client of the region.
         bucket: of the stack.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: something was not uploaded.
@@ -141,24 +229,28 @@ def check_uploaded(s3: Any, bucket: str) -> None:
     """
     for key in (SCRIPT, f"{project.PREFIX}{project.ARCHIVE}", f"{project.PREFIX}{project.WHEEL}"):
         if project.head(s3, bucket, key) is None:
-            raise AlluviumError(f"emr: there is no s3://{bucket}/{key}; run 'alluvium emr push --wheel WHEEL' first.")
+            push = following.command("push", "--wheel", "WHEEL")
+            raise AlluviumError(f"emr: there is no s3://{bucket}/{key}; run '{push}' first.")
 
 
-def check_format(release: str, variables: Sequence[str]) -> None:
+def check_format(release: str, variables: Sequence[str], following: Following) -> None:
     """Refuse Hudi where the cluster's merges rows otherwise.
 
     Args:
         release: label of EMR's release.
         variables: for the environment, as NAME=VALUE.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: it is asked for on such a release.
     """
     version = tuple(int(part) for part in release.removeprefix("emr-").split(".") if part.isdecimal())
     if "ALLUVIUM_FILE_FORMAT=hudi" in variables and version < FIRST_RELEASE_WITH_HUDI_1:
+        # A release of its own, since another one replaces the cluster: the tables of this stack stay as they are.
+        other = replace(following, stack=f"{following.stack[:123]}-hudi")
         raise AlluviumError(
-            f"emr: {release} has Hudi 0.15 or older, and tables need Hudi 1.0, which came with emr-7.11.0; "
-            "run 'alluvium emr up --parameter ReleaseLabel=emr-7.12.0' on a stack for it."
+            f"emr: {release} has Hudi 0.15 or older, and tables need Hudi 1.0, which came with emr-7.11.0; make a "
+            f"stack for it with '{other.creation('--parameter', 'ReleaseLabel=emr-7.12.0')}'."
         )
 
 
@@ -235,22 +327,24 @@ def wait(
         sleep(pause)
 
 
-def failure(found: Step, cluster: Cluster | None) -> AlluviumError:
+def failure(found: Step, cluster: Cluster | None, following: Following) -> AlluviumError:
     """What to say of a step that has ended otherwise than completed.
 
     Args:
         found: the step.
         cluster: as it is now; None of one that EMR has forgotten.
+        following: commands that the error names.
     """
     reason = f" ({found.reason})" if found.reason else ""
     if cluster is None or cluster.is_ending:
         ended = f"{cluster.id} is {cluster.state}{f' ({cluster.reason})' if cluster.reason else ''}" if cluster else ""
         return AlluviumError(
             f"emr: step {found.id} is {found.state}{reason}, since its cluster has ended{ended and f': {ended}'}; "
-            "run 'alluvium emr up', then the command again."
+            f"run '{following.command('up')}', then the command again."
         )
     return AlluviumError(
-        f"emr: step {found.id} is {found.state}{reason}; 'alluvium emr logs {found.id}' shows what it has printed."
+        f"emr: step {found.id} is {found.state}{reason}; "
+        f"'{following.command('logs', found.id)}' shows what it has printed."
     )
 
 
@@ -270,7 +364,15 @@ def ask_to_end(s3: Any, bucket: str, token: str) -> None:
     s3.put_object(Bucket=bucket, Key=f"{SERVERS}{token}.stop", Body=b"")
 
 
-def end(emr: Any, s3: Any, bucket: str, cluster: str, running: Step, said: Callable[[Step], None]) -> None:
+def end(
+    emr: Any,
+    s3: Any,
+    bucket: str,
+    cluster: str,
+    running: Step,
+    said: Callable[[Step], None],
+    following: Following,
+) -> None:
     """End the server, and wait until it has ended.
 
     Args:
@@ -280,6 +382,7 @@ def end(emr: Any, s3: Any, bucket: str, cluster: str, running: Step, said: Calla
         cluster: its id.
         running: the server's step.
         said: called with the step, each time that EMR was asked.
+        following: commands that the error names.
 
     Raises:
         AlluviumError: it does not end.
@@ -291,7 +394,6 @@ def end(emr: Any, s3: Any, bucket: str, cluster: str, running: Step, said: Calla
     else:
         ask_to_end(s3, bucket, token)
     if not wait(emr, cluster, running.id, said, minutes=MINUTES_TO_STOP).has_ended:
-        raise AlluviumError(
-            f"emr: step {running.id} has not ended in {MINUTES_TO_STOP} minutes; run 'aws emr cancel-steps "
-            f"--cluster-id {cluster} --step-ids {running.id} --step-cancellation-option TERMINATE_PROCESS'."
-        )
+        names = ("--cluster-id", cluster, "--step-ids", running.id)
+        cancel = following.aws("emr", "cancel-steps", *names, "--step-cancellation-option", "TERMINATE_PROCESS")
+        raise AlluviumError(f"emr: step {running.id} has not ended in {MINUTES_TO_STOP} minutes; run '{cancel}'.")

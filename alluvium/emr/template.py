@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -53,18 +56,56 @@ class Template:
             if name in parameters and parameters[name] != str(declared.get("Default", ""))
         }
 
-    def check_names(self, parameters: dict[str, str]) -> None:
-        """Refuse parameters that the template has not.
+    def check(self, parameters: Mapping[str, str], said: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Refuse parameters that the template has not, and values that it does not allow.
 
         Args:
             parameters: values by name.
+            said: the option and value as they were typed, for those that were not given as a parameter.
 
         Raises:
-            AlluviumError: one is unknown.
+            AlluviumError: one is unknown, or its value is not allowed.
         """
-        for name in parameters:
+        for name, value in parameters.items():
             if name not in self.parameters:
                 raise AlluviumError(f"emr: --parameter {name}: allowed are {', '.join(sorted(self.parameters))}.")
+            allowed = _allowed(self.parameters[name], value)
+            if allowed is not None:
+                raise AlluviumError(f"emr: {said.get(name, f'--parameter {name}={value}')}: allowed is {allowed}.")
+
+    def check_counts(self, parameters: Mapping[str, str]) -> None:
+        """Refuse more core nodes than nodes, which no constraint of a template can say.
+
+        Args:
+            parameters: values by name; the template's own where there is none.
+
+        Raises:
+            AlluviumError: there would be more.
+        """
+        core, most = (
+            parameters.get(name, str(self.parameters[name]["Default"]))
+            for name in ("CoreInstanceCount", "MaximumInstanceCount")
+        )
+        if int(core) > int(most):
+            raise AlluviumError(
+                f"emr: CoreInstanceCount is {core}; allowed are 1 to {most}, which is MaximumInstanceCount: say both "
+                "with --parameter."
+            )
+
+
+def _allowed(declared: dict[str, Any], value: str) -> str | None:
+    """What a value may be, where it is something else; None of one that is allowed."""
+    if declared["Type"] == "Number":
+        least, most = declared.get("MinValue", 0), declared.get("MaxValue")
+        # All that the template counts is whole.
+        is_number = value.isascii() and value.isdecimal()
+        if is_number and int(value) >= least and (most is None or int(value) <= most):
+            return None
+        return f"a whole number from {least}" + ("" if most is None else f" to {most}")
+    pattern = declared.get("AllowedPattern")
+    if pattern is not None and not re.search(pattern, value):
+        return str(declared["ConstraintDescription"])
+    return None
 
 
 @cache

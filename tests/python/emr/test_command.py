@@ -31,6 +31,17 @@ def test_up_makes_the_stack(network: Network, run: Run) -> None:
     assert (asked["Name"], asked["LogUri"]) == ("alluvium-1", f"s3://{found.bucket}/emr-logs/")
 
 
+def test_up_takes_the_key_of_a_bucket(network: Network, run: Run) -> None:
+    key = "arn:aws:kms:eu-central-1:123456789012:key/1a2b3c4d-1a2b-1a2b-1a2b-1a2b3c4d5e6f"
+    options = (*network.options(), "--landing-bucket", "topics", "--parameter", f"BucketKeyArn={key}")
+    code, output, errors = run("up", *options)
+    assert code == 0, errors
+    assert "add      BucketKeyPolicy (AWS::IAM::Policy)" in output
+    role = described().resources["InstanceRole"]
+    policy = client("iam").get_role_policy(RoleName=role, PolicyName="bucket-key")["PolicyDocument"]
+    assert policy["Statement"][0]["Resource"] == key
+
+
 def test_up_with_nothing_new_does_nothing(deployed: stacks.Stack, run: Run) -> None:
     cluster(deployed.cluster).state = "WAITING"
     code, output, errors = run("up")
@@ -44,6 +55,27 @@ def test_up_keeps_what_is_not_said(deployed: stacks.Stack, run: Run) -> None:
     code, _, errors = run("up", "--parameter", "MaximumInstanceCount=8")
     assert code == 0, errors
     assert described().parameters == {**deployed.parameters, "MaximumInstanceCount": "8"}
+
+
+def test_more_core_nodes_than_nodes_are_refused(network: Network, run: Run, deployed: stacks.Stack) -> None:
+    cluster(deployed.cluster).state = "WAITING"
+    said = "CoreInstanceCount is 5; allowed are 1 to 4, which is MaximumInstanceCount"
+    for new in (("--stack", "test", *network.options()), ()):
+        for dry in ((), ("--dry-run",)):
+            code, _, errors = run("up", "--parameter", "CoreInstanceCount=5", *new, *dry)
+            assert (code, said in errors) == (1, True), errors
+    both = ("--parameter", "CoreInstanceCount=5", "--parameter", "MaximumInstanceCount=5")
+    assert run("up", "--dry-run", *both)[0] == 0
+
+
+@pytest.mark.parametrize("arguments", [("--landing-bucket", "s3://topics"), ("--parameter", "MaximumInstanceCount=1")])
+def test_values_are_checked_before_aws_is_asked(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    for dry in ((), ("--dry-run",)):
+        code, _, errors = run("up", *arguments, *dry)
+        assert (code, ": allowed is " in errors) == (1, True), errors
 
 
 def test_up_starts_another_cluster_after_the_end_of_one(deployed: stacks.Stack, run: Run) -> None:
@@ -102,6 +134,36 @@ def test_down_leaves_the_bucket_and_up_takes_it_over(deployed: stacks.Stack, run
     assert described().bucket == bucket
 
 
+def test_what_is_pasted_goes_to_the_same_stack(network: Network, run: Run) -> None:
+    where = ("--stack", "test", "--region", "eu-central-1")
+    code, _, errors = run("up", *network.options(), "--landing-bucket", "topics", *where)
+    assert code == 0, errors
+    _, output, _ = run("down", *where)
+    assert output.splitlines()[-1].endswith(shlex.join(where))
+    code, _, errors = run("status", *where)
+    assert f"'alluvium emr up --vpc VPC --subnet SUBNET {shlex.join(where)}' makes one" in errors
+    subnet = ("--vpc", network.vpc, "--subnet", network.untagged)
+    assert "Value=true --region eu-central-1'." in run("up", *subnet, *where)[2]
+
+
+@pytest.mark.usefixtures("deployed")
+def test_down_says_what_it_deletes_and_asks_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def confirm(text: str) -> bool:
+        asked.append(text)
+        return False
+
+    monkeypatch.setattr("typer.confirm", confirm)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    code, output, errors = run("down")
+    assert (code, errors) == (1, "alluvium: emr: stack alluvium is not deleted; --yes does not ask.\n")
+    assert output.startswith("deletes  stack alluvium in eu-central-1, and of it\ndeletes  ")
+    assert described().status == "CREATE_COMPLETE"
+    assert run("down", "--yes")[0] == 0
+    assert asked == ["go on?"]
+
+
 def test_validate_looks_at_credentials_template_and_subnet(network: Network, run: Run) -> None:
     code, output, errors = run("validate", *network.options())
     assert (code, errors) == (0, "")
@@ -140,7 +202,7 @@ def test_status(deployed: stacks.Stack, run: Run) -> None:
     assert f"cluster  {deployed.cluster} RUNNING" in output
     assert output.splitlines()[-1].endswith("build")
     cluster(deployed.cluster).state = "TERMINATED"
-    assert run("status")[1].endswith("next     alluvium emr up\n")
+    assert run("status")[1].endswith("next     run 'alluvium emr up'\n")
 
 
 def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
@@ -162,6 +224,14 @@ def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path
     assert run(*push[:3])[1].count("is there") == 2
 
 
+def test_nothing_is_sent_without_a_profile(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
+    directory = project(tmp_path / "shop")
+    (directory / "profiles.yml").write_text("shop: {outputs: {local: {}}}\n", encoding="utf-8")
+    code, _, errors = run("push", "--project-dir", str(directory))
+    assert (code, "has no target emr in the project's profile (shop has local)" in errors) == (1, True), errors
+    assert "Contents" not in client("s3").list_objects_v2(Bucket=deployed.bucket)
+
+
 def test_logs(deployed: stacks.Stack, run: Run) -> None:
     added = client("emr").add_job_flow_steps(
         JobFlowId=deployed.cluster, Steps=[{"Name": "build", "HadoopJarStep": {"Jar": "command-runner.jar"}}]
@@ -170,6 +240,11 @@ def test_logs(deployed: stacks.Stack, run: Run) -> None:
     assert "no logs below" in run("logs")[1]
     code, _, errors = run("logs", step)
     assert (code, "EMR writes them some minutes after a step" in errors) == (1, True)
+    code, _, errors = run("logs", "s-nix")
+    assert (code, f"there is no step s-nix on {deployed.cluster}; 'alluvium emr logs' lists all." in errors) == (
+        1,
+        True,
+    )
     text = "".join(f"line {number} é\n" for number in range(1000))
     client("s3").put_object(
         Bucket=deployed.bucket,
@@ -185,15 +260,42 @@ def test_logs(deployed: stacks.Stack, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("status",), "there is no stack alluvium in eu-central-1; 'alluvium emr up' makes one"),
+        (
+            ("status",),
+            "no stack alluvium in eu-central-1; 'alluvium emr up --vpc VPC --subnet SUBNET' makes one",
+        ),
+        (("status", "--stack", "my stack"), "--stack 'my stack': a name has letters, digits and hyphens"),
         (("down",), "there is no stack alluvium"),
         (("logs",), "there is no stack alluvium"),
         (("build",), "there is no stack alluvium"),
         (("serve", "--stop"), "there is no stack alluvium"),
         (("build", "--env", "secret"), "--env secret: write NAME=VALUE"),
+        (
+            ("up", "--landing-bucket", "s3://topics"),
+            "--landing-bucket s3://topics: allowed is the name of",
+        ),
+        (
+            ("up", "--parameter", "LandingBucketArn=x"),
+            "LandingBucketArn=x: allowed is the name of a bucket",
+        ),
+        (("up", "--parameter", "ReleaseLabel=emr-6.1.0"), "allowed is a release of EMR 7, as emr-7.10.0."),
+        (("up", "--parameter", "CoreInstanceType=m5xlarge"), "allowed is a type of instances"),
+        (("up", "--parameter", "CoreInstanceCount=0"), "CoreInstanceCount=0: allowed is a whole number from 1."),
+        (("up", "--parameter", "IdleTimeoutSeconds=1"), "allowed is a whole number from 60 to 604800."),
+        (("up", "--parameter", "LogDays=a week"), "LogDays=a week: allowed is a whole number from 1."),
+        (("up", "--stack", "my stack"), "--stack 'my stack': a name has letters, digits and hyphens"),
+        (("build", "--command", "docs 'generate"), '--command "docs \'generate": No closing quotation;'),
+        (("build", "--command", ""), "--command '': name a command of dbt"),
+        (("build", "--", "--target", "local"), "--target: a step runs the uploaded project with the target emr"),
+        (("build", "--command", "test --target=local"), "not allowed are --profile, --profiles-dir, --project-dir, "),
+        (("build", "--", "-xtlocal"), "-xtlocal: a step runs"),
+        (("build", "--", "--profiles-dir", "/x"), "--profiles-dir: a step runs"),
+        (("build", "--env", "ALLUVIUM_FILE_FORMAT=Hudi"), "ALLUVIUM_FILE_FORMAT=Hudi: allowed are delta, hudi."),
+        (("serve", "--env", "DBT_ENV_SECRET_X=1"), "--env DBT_ENV_SECRET_X=...: EMR shows the variables of a step"),
+        (("build", "--", "--target-path", "x", "-s", "-stg_x"), "there is no stack alluvium"),
         (("up",), "say --vpc and --subnet"),
         (("validate",), "say --vpc and --subnet"),
-        (("up", "--parameter", "Size=3"), "allowed are ClusterNumber, "),
+        (("up", "--parameter", "Size=3"), "allowed are BucketKeyArn, ClusterNumber, "),
         (("up", "--parameter", "Size"), "write NAME=VALUE"),
         (("status", "--region", "eu-central1"), "a region is written like eu-central-1"),
         (("push", "--project-dir", "/nowhere"), "name the project's directory with --project-dir"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.stub import ANY, Stubber
 
-from alluvium.emr import template
+from alluvium.emr import aws, template
 
 from .conftest import Run
 
@@ -81,14 +82,16 @@ def refused(run: Run, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("status", "command", "said"),
     [
-        ("ROLLBACK_COMPLETE", "up", "can only be deleted; run 'alluvium emr down', then 'alluvium emr up'."),
-        ("DELETE_FAILED", "up", "run 'alluvium emr down', then 'alluvium emr up'."),
+        ("ROLLBACK_COMPLETE", "up", "can only be deleted; run 'alluvium emr down', then 'alluvium emr up --vpc VPC"),
+        ("DELETE_FAILED", "up", "run 'alluvium emr down', then 'alluvium emr up --vpc VPC --subnet SUBNET'."),
         ("UPDATE_ROLLBACK_FAILED", "up", "run 'aws cloudformation continue-update-rollback --stack-name alluvium'."),
         ("CREATE_IN_PROGRESS", "up", "wait until that has ended, 'alluvium emr status' says when."),
         ("UPDATE_ROLLBACK_IN_PROGRESS", "up", "wait until that has ended"),
         ("DELETE_IN_PROGRESS", "down", "wait until that has ended"),
-        ("ROLLBACK_COMPLETE", "push", "has no bucket; run 'alluvium emr up' first."),
-        ("ROLLBACK_COMPLETE", "logs", "has no cluster; run 'alluvium emr up' first."),
+        ("ROLLBACK_COMPLETE", "push", "has no bucket; it can only be deleted; run 'alluvium emr down', then"),
+        ("ROLLBACK_COMPLETE", "logs", "has no cluster; it can only be deleted; run 'alluvium emr down', then"),
+        ("CREATE_COMPLETE", "build", "has no cluster; run 'alluvium emr up'."),
+        ("REVIEW_IN_PROGRESS", "push", "has no bucket; run 'alluvium emr up --vpc VPC --subnet SUBNET'."),
     ],
 )
 def test_stack_in_a_bad_state(
@@ -130,6 +133,23 @@ def test_no_credentials(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_region(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     assert "no AWS region is set; say --region, or set AWS_REGION." in refused(run, "status")
+
+
+def test_region_is_the_one_that_is_said_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """boto3 does not read AWS_REGION."""
+    (tmp_path / "config").write_text("[default]\nregion = us-east-2\n", encoding="utf-8")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    assert aws.Clients("eu-west-3").region == "eu-west-3"
+    assert aws.Clients().region == "eu-west-1"
+    monkeypatch.setenv("AWS_REGION", "")
+    assert aws.Clients().region == "eu-central-1"
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    assert aws.Clients().region == "us-east-2"
+
+
+def test_unknown_region_of_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-central1")
+    assert "AWS has no region eu-central1; --region or AWS_REGION says one" in refused(run, "status")
 
 
 def test_unknown_profile(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +218,7 @@ def test_creation_that_fails_names_the_first_reason(answers: Answers, run: Run) 
     )
     assert refused(run, "up", *NETWORK).endswith(
         "stack alluvium is ROLLBACK_COMPLETE (Cluster: The vCPU limit of the account is reached); raise the quota in "
-        "Service Quotas or take fewer nodes, run 'alluvium emr down', then 'alluvium emr up' again.\n"
+        "Service Quotas or take fewer nodes, run 'alluvium emr down', then the command again.\n"
     )
 
 
@@ -287,7 +307,21 @@ def test_status_says_how_to_reach_the_cluster(answers: Answers, run: Run) -> Non
 def test_cluster_that_emr_has_forgotten(answers: Answers, run: Run) -> None:
     is_there(answers, stack("CREATE_COMPLETE"), resource("Cluster", "j-1"))
     answers("emr").add_client_error("describe_cluster", "InvalidRequestException", "Cluster id 'j-1' is not valid.")
-    assert run("status")[:2] == (0, "stack    alluvium CREATE_COMPLETE\nbucket   none\ncluster  none\n")
+    output = "stack    alluvium CREATE_COMPLETE\nbucket   none\ncluster  none\nnext     run 'alluvium emr up'\n"
+    assert run("status")[:2] == (0, output)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("CREATE_IN_PROGRESS", "wait until that has ended, 'alluvium emr status' says when"),
+        ("ROLLBACK_COMPLETE", "it can only be deleted; run 'alluvium emr down', then 'alluvium emr up --vpc VPC"),
+        ("UPDATE_ROLLBACK_FAILED", "run 'aws cloudformation continue-update-rollback --stack-name alluvium'"),
+    ],
+)
+def test_status_names_no_command_that_is_refused(answers: Answers, run: Run, status: str, said: str) -> None:
+    is_there(answers, stack(status))
+    assert said in run("status")[1].splitlines()[-1]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from alluvium.thrift_server import PORT as THRIFT_PORT
 from docs.guide import GUIDE, blocks, text
 
 from .conftest import Network, Run, client, cluster
-from .test_project import wheel
+from .test_project import project, wheel
 from .test_template import DOCUMENT, REPOSITORY
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS")
@@ -38,7 +38,7 @@ def test_every_command_of_the_page_runs(
     monkeypatch.chdir(tmp_path)
     Path("dist").mkdir()
     wheel(Path(WHEEL))
-    Path("dbt_project.yml").write_text("name: shop\n", encoding="utf-8")
+    project(tmp_path)
     replaced = {"vpc-0a1b2c3d": network.vpc, "subnet-0a1b2c3d": network.subnet}
     seen = set()
     for words in commands():

@@ -11,15 +11,15 @@ import pytest
 
 from alluvium import AlluviumError
 from alluvium.emr import project as projects
-from alluvium.emr.project import archive, check_wheel, files
+from alluvium.emr.project import archive, check_profile, check_wheel, files
 
 from .test_template import REPOSITORY
 
 
 def project(directory: Path) -> Path:
     for name, text in {
-        "dbt_project.yml": "name: shop\n",
-        "profiles.yml": "shop: {}\n",
+        "dbt_project.yml": "name: shop\nprofile: shop\n",
+        "profiles.yml": "shop: {outputs: {emr: {type: spark}}}\n",
         "models/silver/orders.sql": "select 1\n",
         "macros/one.sql": "",
         "tests/generic/whole.sql": "",
@@ -72,6 +72,60 @@ def test_directories_are_those_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "sql").mkdir()
     (tmp_path / "sql" / "customers.sql").write_text("", encoding="utf-8")
     assert list(files(tmp_path)) == ["dbt_project.yml", "macros/one.sql", "profiles.yml", "sql/customers.sql"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: [shop\n", "dbt_project.yml is no YAML \\(while parsing"),
+        ("- shop\n", "dbt_project.yml has no names with values"),
+        ("", "dbt_project.yml has no names with values"),
+        ("model-paths: models\n", "dbt_project.yml has model-paths: models; allowed is a list of folders inside"),
+        ("model-paths: [1]\n", "has model-paths: \\[1\\]; allowed is a list"),
+        ("seed-paths: [../other]\n", "has seed-paths: \\['../other'\\]; allowed is a list of folders inside"),
+        ("test-paths: [tests/../../other]\n", "has test-paths: .*; allowed is a list of folders inside"),
+        ("macro-paths: [/macros]\n", "has macro-paths: .*; allowed is a list of folders inside"),
+        ("macro-paths: [\"{{ var('x') }}\"]\n", "has macro-paths: .*; allowed is .* written out"),
+    ],
+)
+def test_project_that_cannot_be_read(tmp_path: Path, text: str, said: str) -> None:
+    (project(tmp_path) / "dbt_project.yml").write_text(text, encoding="utf-8")
+    with pytest.raises(AlluviumError, match=said):
+        files(tmp_path)
+
+
+def test_folders_without_a_value_are_dbt_s(tmp_path: Path) -> None:
+    (project(tmp_path) / "dbt_project.yml").write_text(
+        "model-paths:\nmacro-paths: [models/../macros]\n", encoding="utf-8"
+    )
+    assert {"models/silver/orders.sql", "macros/one.sql"} <= files(tmp_path).keys()
+
+
+@pytest.mark.parametrize(
+    ("profile", "profiles", "said"),
+    [
+        ("shop", None, "has no profiles.yml, and a step has no other; copy the target emr"),
+        ("shop", "shop: {outputs: {local: {}, prod: {}}}", "no target emr in .* \\(shop has local, prod\\); copy the"),
+        ("shop", "shop: {}\nother: {outputs: {emr: {}}}", "no target emr in the project's profile \\(shop has none\\)"),
+        ("shop", "other: {outputs: {emr: {}}}", "has the profile shop; allowed are those of .*profiles.yml: other"),
+        ("shop", "shop: [", "profiles.yml is no YAML"),
+        ("\"{{ env_var('X') }}\"", "shop: {outputs: {local: {}}}", "has no target emr"),
+    ],
+)
+def test_profile_without_the_target_is_refused(tmp_path: Path, profile: str, profiles: str | None, said: str) -> None:
+    directory = project(tmp_path)
+    check_profile(directory)
+    (directory / "dbt_project.yml").write_text(f"name: shop\nprofile: {profile}\n", encoding="utf-8")
+    (directory / "profiles.yml").unlink()
+    if profiles is not None:
+        (directory / "profiles.yml").write_text(profiles, encoding="utf-8")
+    with pytest.raises(AlluviumError, match=said):
+        check_profile(directory)
+
+
+def test_target_is_that_of_the_step() -> None:
+    assert f'"DBT_TARGET={projects.TARGET}"' in projects.script().decode()
+    check_profile(REPOSITORY)
 
 
 def test_wheel_has_the_lock_files(tmp_path: Path) -> None:

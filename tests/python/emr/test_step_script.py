@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from alluvium.emr import project
+from alluvium.emr import project, steps
 
 from .test_project import wheel
 from .test_template import REPOSITORY
@@ -35,6 +36,7 @@ TOOLS = (
     "rm",
     "sha256sum",
     "sleep",
+    "wc",
 )
 LOG, MARKER = "emr-logs/alluvium/t1.log", "project/server/t1"
 
@@ -55,6 +57,8 @@ if operation == "rm":
     local[0].unlink(missing_ok=True)
     sys.exit(0)
 assert operation == "cp"
+with (root / "copies").open("a") as copies:
+    copies.write(words[-1] + "\\n")
 content = sys.stdin.buffer.read() if words[0] == "-" else local[0].read_bytes()
 local[1].parent.mkdir(parents=True, exist_ok=True)
 local[1].write_bytes(content)
@@ -170,7 +174,7 @@ def sandbox(tmp_path: Path) -> Sandbox:
 
 def test_dbt_runs_in_the_project_with_the_cluster_s_spark(sandbox: Sandbox) -> None:
     words = ("build", "--vars", "{a: 'b c'}")
-    code, output = sandbox.run("s3://tables", "t1", "dbt", "REGION=the north", "DBT_TARGET=other", "--", *words)
+    code, output = sandbox.run("s3://tables", "t1", "dbt", "REGION=the north", "--", *words)
     assert (code, output.splitlines()[-1]) == (0, "Done. PASS=2")
     assert sandbox.text(f"s3/{LOG}") == output
     assert tuple(sandbox.text("arguments").splitlines()) == words
@@ -186,7 +190,7 @@ def test_dbt_runs_in_the_project_with_the_cluster_s_spark(sandbox: Sandbox) -> N
         "ALLUVIUM_WAREHOUSE": "s3://tables/warehouse",
         "ALLUVIUM_PYTHON_ARCHIVE": str(archive),
         "REGION": "the north",
-        "DBT_TARGET": "other",
+        "DBT_TARGET": "emr",
     }
     assert {name: sandbox.variables()[name] for name in expected} == expected
     assert (unpacked / "environment" / "bin" / "python").exists()
@@ -214,6 +218,36 @@ def test_variables_are_for_pip_too(sandbox: Sandbox) -> None:
     assert sandbox.run("s3://tables", "t1", "dbt", "PIP_INDEX_URL=https://mirror/simple", "--", "build")[0] == 0
     assert sandbox.text("index") == "https://mirror/simple\n"
     assert sandbox.variables()["DBT_TARGET"] == "emr"
+
+
+def assigned() -> set[str]:
+    """Names that the script itself has."""
+    text = SCRIPT.read_text(encoding="utf-8")
+    return set(re.findall(r"(?m)(?:^|[ ;(])([a-z_]+)\+?=", text)) | set(re.findall(r"for (\w+) in", text))
+
+
+def test_variables_do_not_reach_the_script(sandbox: Sandbox) -> None:
+    kept = sandbox.root / "kept"
+    kept.mkdir()
+    (kept / "log").write_text("of others", encoding="utf-8")
+    names = sorted(assigned())
+    assert {"bucket", "token", "work", "log", "mode", "root", "child", "command", "tick", "run"} <= set(names)
+    code, output = sandbox.run("s3://tables", "t1", "dbt", *(f"{name}={kept}" for name in names), "--", "build")
+    assert (code, output.splitlines()[-1]) == (0, "Done. PASS=2")
+    assert sandbox.text(f"s3/{LOG}") == output
+    assert {name: sandbox.variables()[name] for name in names} == dict.fromkeys(names, str(kept))
+    assert (kept / "log").read_text(encoding="utf-8") == "of others"
+
+
+def test_what_the_step_says_wins_and_is_refused_before(sandbox: Sandbox) -> None:
+    """Of what it says, and of variables that are readonly in a shell."""
+    text = SCRIPT.read_text(encoding="utf-8")
+    said = set(re.findall(r'"([A-Z][A-Z_]+)=', text))
+    assert said == steps.OF_THE_STEP - {"DBT_PROFILE", "DBT_PROFILES_DIR", "DBT_PROJECT_DIR"}
+    assert "export" not in text
+    pairs = [f"{name}=/nowhere" for name in sorted((said - {"PATH"}) | {"UID", "PPID"})]
+    assert sandbox.run("s3://tables", "t1", "dbt", *pairs, "--", "build")[0] == 0
+    assert "/nowhere" not in {sandbox.variables()[name] for name in said - {"ALLUVIUM_PACKAGE"}}
 
 
 def test_what_is_ready_is_used_again(sandbox: Sandbox) -> None:
@@ -258,6 +292,15 @@ def test_log_is_sent_meanwhile(sandbox: Sandbox) -> None:
         (sandbox.root / "go").touch()
         process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+def test_log_without_a_new_line_is_not_sent_again(sandbox: Sandbox) -> None:
+    """Not in the 50 looks at it, of which each copy would stay in a bucket with versions."""
+    sandbox.program("programs/dbt", '#!/bin/bash\necho "1 of 2 OK"\nsleep 2\necho "2 of 2 OK"\nsleep 2\n')
+    code, output = sandbox.run()
+    assert (code, output.splitlines()[-1]) == (0, "2 of 2 OK")
+    assert sandbox.text(f"s3/{LOG}") == output
+    assert 2 <= sandbox.text("copies").splitlines().count(f"s3://tables/{LOG}") <= 3
 
 
 def test_build_does_not_fail_for_its_log(sandbox: Sandbox) -> None:
@@ -334,7 +377,15 @@ def test_cancelled_step_ends_what_runs(sandbox: Sandbox) -> None:
     assert "ended in order" in output
 
 
-@pytest.mark.parametrize("arguments", [(), ("s3://tables", "t1", "dbt", "build"), ("s3://tables", "t1", "spark", "--")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("s3://tables", "t1", "dbt", "build"),
+        ("s3://tables", "t1", "spark", "--"),
+        ("s3://tables", "t1", "dbt", "-i", "--"),
+    ],
+)
 def test_wrong_arguments_are_refused(sandbox: Sandbox, arguments: tuple[str, ...]) -> None:
     process = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, env=os.environ, check=False)
     assert (process.returncode, process.stderr.startswith("step.sh: write 'step.sh s3://BUCKET TOKEN")) == (1, True)

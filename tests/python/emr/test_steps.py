@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +13,12 @@ from botocore.validate import ParamValidator
 
 from alluvium.emr import stack as stacks
 from alluvium.emr import steps
+from alluvium.emr.cluster import Cluster, Step
+from alluvium.emr.following import Following
 
 from .conftest import Run, client, cluster
 from .test_errors import is_there, refused, resource, stack
+from .test_template import REPOSITORY
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS")
 
@@ -179,6 +183,25 @@ def test_server_listens_and_is_started_once(emr: Emr, run: Run) -> None:
     assert run("build")[2].endswith("or end it with 'alluvium emr serve --stop'.\n")
 
 
+def test_what_is_pasted_goes_to_the_same_stack() -> None:
+    followed = Following("test", "eu-west-1")
+    where = "--stack test --region eu-west-1"
+    assert followed.command("logs", "s-1") == f"alluvium emr logs s-1 {where}"
+    assert Following().command("up") == "alluvium emr up"
+    found = Step("s-1", "dbt build", "FAILED", "", ())
+    ended = Cluster("j-1", "test-1", "TERMINATED", "", "emr-7.10.0", "s3://tables/", None)
+    assert f"'alluvium emr logs s-1 {where}' shows" in str(
+        steps.failure(found, replace(ended, state="WAITING"), followed)
+    )
+    assert f"run 'alluvium emr up {where}', then the command again." in str(steps.failure(found, ended, followed))
+
+
+def test_commands_of_messages_are_made_in_one_place() -> None:
+    """One that is written out would leave out the stack and the region."""
+    for path in (REPOSITORY / "alluvium" / "emr").glob("*.py"):
+        assert "'alluvium emr" not in path.read_text(encoding="utf-8"), path
+
+
 def test_server_that_fails_says_why(emr: Emr, run: Run) -> None:
     emr.then(emr.prints("alluvium: serve: --port 10000 is taken", "step.sh: ends with 1"), emr.is_in("FAILED"))
     code, output, errors = run("serve")
@@ -217,6 +240,7 @@ def test_server_that_does_not_end(emr: Emr, run: Run, monkeypatch: pytest.Monkey
 def test_nothing_is_started_without_a_project(emr: Emr, run: Run, command: str, name: str) -> None:
     client("s3").delete_object(Bucket=emr.bucket, Key=f"project/{name}")
     said = refused(run, command)
+    assert refused(run, command, "--dry-run") == said
     assert f"there is no s3://{emr.bucket}/project/{name}; run 'alluvium emr push --wheel WHEEL' first." in said
     assert emr.cluster.steps == []
 
@@ -224,16 +248,36 @@ def test_nothing_is_started_without_a_project(emr: Emr, run: Run, command: str, 
 @pytest.mark.parametrize("command", ["build", "serve"])
 def test_cluster_that_has_ended_takes_no_step(emr: Emr, run: Run, command: str) -> None:
     emr.cluster.state = "TERMINATED"
-    assert "is TERMINATED; run 'alluvium emr up' first." in refused(run, command)
+    assert "is TERMINATED; run 'alluvium emr up'." in refused(run, command)
 
 
 @pytest.mark.parametrize("command", ["build", "serve"])
 def test_hudi_needs_a_release_that_has_its_options(emr: Emr, run: Run, command: str) -> None:
     """Hudi 0.15 takes `hoodie.record.merge.mode` without a word, and merges otherwise."""
-    assert "emr-7.10.0 has Hudi 0.15 or older" in refused(run, command, "--env", "ALLUVIUM_FILE_FORMAT=hudi")
+    said = refused(run, command, "--env", "ALLUVIUM_FILE_FORMAT=hudi")
+    assert "emr-7.10.0 has Hudi 0.15 or older" in said
+    other = "alluvium emr up --vpc VPC --subnet SUBNET --parameter ReleaseLabel=emr-7.12.0 --stack alluvium-hudi"
+    assert f"make a stack for it with '{other}'." in said
     assert emr.cluster.steps == []
     for release in ("emr-7.11.0", "emr-7.13.0", "emr-8.0.0"):
-        steps.check_format(release, ["ALLUVIUM_FILE_FORMAT=hudi"])
+        steps.check_format(release, ["ALLUVIUM_FILE_FORMAT=hudi"], Following())
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ("work=/x", "a name has capital letters of ASCII, digits and _"),
+        ("ÄRA=1", "a name has capital letters of ASCII, digits and _"),
+        ("1A=1", "begins with no digit"),
+        ("-i", "write NAME=VALUE."),
+        ("UID=0", "the shell says it itself; not allowed are ALLUVIUM_PACKAGE, "),
+        ("SPARK_HOME=/x", "the step says it itself; not allowed are ALLUVIUM_PACKAGE, "),
+        ("DBT_TARGET=local", "the step says it itself"),
+    ],
+)
+@pytest.mark.parametrize("command", ["build", "serve"])
+def test_variables_that_a_step_cannot_have(account: None, run: Run, command: str, pair: str, said: str) -> None:
+    assert said in refused(run, command, "--env", pair)
 
 
 def test_value_that_is_wrong_is_not_printed(account: None, run: Run) -> None:
@@ -302,6 +346,6 @@ def test_what_emr_has_found_in_the_logs_is_said(answers: Answers) -> None:
 
     step = clusters.step(client("emr"), "j-1", "s-1")
     assert (step.reason, steps.token_of(step)) == ("No space left on device", "t1")
-    assert str(steps.failure(step, None)).startswith(
+    assert str(steps.failure(step, None, Following())).startswith(
         "emr: step s-1 is FAILED (No space left on device), since its cluster has ended; "
     )

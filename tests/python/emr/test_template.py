@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from cfnlint import api  # type: ignore[import-untyped]  # cfn-lint has no annotations
 
-from alluvium.emr import template
+from alluvium.emr import steps, template
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 TEMPLATE = REPOSITORY / "deploy" / "emr" / "cluster.yaml"
@@ -21,11 +21,15 @@ ON_EVERYTHING = {
     ("VolumeKey", "AdministeredByTheAccount"): "in the policy of a key, * is this key",
     ("VolumeKey", "UsedByEmr"): "in the policy of a key, * is this key",
     ("VolumeKey", "GrantedToVolumes"): "in the policy of a key, * is this key",
+    (
+        "InstanceRole",
+        "PortForwarding",
+    ): "as AWS lists them for Session Manager; channels have no name before",
 }
 # AWS's own policies, which a role needs and this project does not write.
 MANAGED = {
     "ServiceRole": ["policy/service-role/AmazonEMRServicePolicy_v2"],
-    "InstanceRole": ["policy/AmazonSSMManagedInstanceCore"],
+    "InstanceRole": [],
 }
 
 
@@ -66,6 +70,17 @@ def cidrs(value: Any) -> Iterator[str]:
 def test_cfn_lint_finds_nothing() -> None:
     found = api.lint_file(TEMPLATE)
     assert [str(match) for match in found] == []
+
+
+def test_every_pattern_says_what_is_allowed_and_takes_the_default() -> None:
+    shipped = template.shipped()
+    for name, declared in shipped.parameters.items():
+        assert ("AllowedPattern" in declared) == ("ConstraintDescription" in declared), name
+        if "Default" in declared:
+            shipped.check({name: str(declared["Default"])})
+    shipped.check_counts({})
+    for kind in ("c7gd.16xlarge", "u-6tb1.112xlarge", "x2iedn.metal"):
+        shipped.check({"CoreInstanceType": kind})
 
 
 def test_package_has_the_template() -> None:
@@ -129,6 +144,8 @@ def test_bucket_is_private_encrypted_and_kept() -> None:
 def test_lifecycle_never_ends_a_current_object_of_a_table() -> None:
     rules = properties("DataBucket")["LifecycleConfiguration"]["Rules"]
     assert [rule["Prefix"] for rule in rules if "ExpirationInDays" in rule] == ["emr-logs/"]
+    # S3 takes no rule with both.
+    assert [rule["Id"] for rule in rules if rule.get("ExpiredObjectDeleteMarker")] == ["noncurrent-versions"]
 
 
 def test_bucket_is_reached_by_tls_alone() -> None:
@@ -155,7 +172,7 @@ def test_no_statement_allows_everything() -> None:
 
 def test_policies_of_aws_are_those_that_are_needed() -> None:
     for name, expected in MANAGED.items():
-        arns = [arn["Fn::Sub"].partition(":iam::aws:")[2] for arn in properties(name)["ManagedPolicyArns"]]
+        arns = [arn["Fn::Sub"].partition(":iam::aws:")[2] for arn in properties(name).get("ManagedPolicyArns", [])]
         assert arns == expected
 
 
@@ -164,11 +181,11 @@ def test_instances_have_the_bucket_the_landing_bucket_and_three_databases() -> N
         (policy["Fn::If"][1] if "Fn::If" in policy else policy)["PolicyName"]: policy
         for policy in properties("InstanceRole")["Policies"]
     }
-    assert set(policies) == {"data-bucket", "landing-bucket", "glue-databases"}
+    assert set(policies) == {"port-forwarding", "data-bucket", "landing-bucket", "glue-databases"}
     assert policies["landing-bucket"]["Fn::If"][0] == "ReadsLandingBucket"
     actions = {action for found in statements(policies["landing-bucket"]) for action in listed(found["Action"])}
     assert actions == {"s3:ListBucket", "s3:GetBucketLocation", "s3:GetObject"}
-    writing, reading = statements(policies["glue-databases"])
+    writing, listing, making, reading = statements(policies["glue-databases"])
     written = {arn["Fn::Sub"].rpartition(":")[2] for arn in writing["Resource"]}
     assert {name for name in written if name.startswith("database/")} == {
         "database/bronze",
@@ -176,6 +193,44 @@ def test_instances_have_the_bucket_the_landing_bucket_and_three_databases() -> N
         "database/gold",
     }
     assert all(action.startswith("glue:Get") for action in reading["Action"])
+    assert listing["Action"] == "glue:GetDatabases"
+    assert [arn["Fn::Sub"].rpartition(":")[2] for arn in listing["Resource"]] == ["catalog", "database/*"]
+    # Of an account without it, no session would begin.
+    assert making["Action"] == "glue:CreateDatabase"
+    assert [arn["Fn::Sub"].rpartition(":")[2] for arn in making["Resource"]] == ["catalog", "database/default"]
+
+
+def test_instances_write_tables_and_what_a_step_says_and_no_project() -> None:
+    """Whoever could write the project would run it as the next step."""
+    (policy,) = (one for one in properties("InstanceRole")["Policies"] if one.get("PolicyName") == "data-bucket")
+    written: dict[str, set[str]] = {}
+    for statement in statements(policy):
+        for action in set(listed(statement["Action"])) & {"s3:PutObject", "s3:DeleteObject"}:
+            _, own, existing = statement["Resource"]["Fn::If"]
+            paths = [arn["Fn::Sub"].removeprefix("${DataBucket.Arn}/") for arn in listed(own)]
+            prefix = "arn:${AWS::Partition}:s3:::${ExistingDataBucket}/"
+            assert paths == [arn["Fn::Sub"].removeprefix(prefix) for arn in listed(existing)]
+            written.setdefault(action, set()).update(paths)
+    tables = {"warehouse/*", "warehouse_$folder$", "project/server/*"}
+    assert written == {"s3:PutObject": tables | {"emr-logs/*"}, "s3:DeleteObject": tables}
+    assert (steps.SERVERS, steps.LOGS) == ("project/server/", "emr-logs/alluvium/")
+
+
+def test_nodes_are_reached_by_session_manager_and_no_more() -> None:
+    (policy,) = (one for one in properties("InstanceRole")["Policies"] if one.get("PolicyName") == "port-forwarding")
+    (statement,) = statements(policy)
+    assert set(statement["Action"]) == {
+        "ssm:UpdateInstanceInformation",
+        *(f"ssmmessages:{verb}{kind}Channel" for verb in ("Create", "Open") for kind in ("Control", "Data")),
+    }
+
+
+def test_key_of_a_bucket_is_used_through_s3_alone() -> None:
+    (statement,) = statements(properties("BucketKeyPolicy"))
+    assert set(statement["Action"]) == {"kms:Decrypt", "kms:GenerateDataKey"}
+    assert statement["Resource"] == {"Ref": "BucketKeyArn"}
+    assert statement["Condition"] == {"StringLike": {"kms:ViaService": "s3.*"}}
+    assert RESOURCES["BucketKeyPolicy"]["Condition"] == "HasBucketKey"
 
 
 def test_roles_are_taken_by_the_services_alone() -> None:
@@ -216,6 +271,11 @@ def test_cluster_has_delta_of_emr_and_the_catalog_of_glue() -> None:
     }
     # Settings of Spark stand in profiles.yml alone.
     assert by_name == {
+        # On a spot node, the application master would end its Spark with it.
+        "yarn-site": {
+            "yarn.node-labels.enabled": "true",
+            "yarn.node-labels.am.default-node-label-expression": "CORE",
+        },
         "delta-defaults": {"delta.enabled": "true"},
         "spark-hive-site": {
             "hive.metastore.client.factory.class": (
