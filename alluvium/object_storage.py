@@ -89,7 +89,7 @@ def with_defaults(settings: Mapping[str, str], environ: Mapping[str, str]) -> di
         # Addresses as EMR and the AWS command line write them.
         "spark.hadoop.fs.s3.impl": FILE_SYSTEM,
         f"{OPTION}aws.credentials.provider": CREDENTIALS,
-        # Hudi (1.2.0) leaves streams open: with the 96 of Hadoop 3.3.4 one first build waits for a connection until it fails.
+        # Hudi (1.2.0) leaves streams open: with Hadoop's 96 (3.3.4) a build waits for a connection until it fails.
         f"{OPTION}connection.maximum": "1000",
     }
     endpoint = environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")

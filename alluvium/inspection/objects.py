@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from alluvium import AlluviumError
+from alluvium import AlluviumError, object_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +175,7 @@ def _leads_back(folder: Path, name: str) -> bool:
 
 
 class S3Storage:
-    """A prefix of a bucket, with the credentials, region and endpoint of boto3's standard chain.
+    """A prefix of a bucket, with the credentials and endpoint of boto3's standard chain; AWS_REGION names a region, too.
 
     Args:
         bucket: its name.
@@ -192,7 +192,7 @@ class S3Storage:
         self._bucket = bucket
         self._prefix = prefix
         try:
-            self._client: Any = boto3.client("s3")
+            self._client: Any = boto3.client("s3", region_name=object_storage.region(os.environ))
         except (BotoCoreError, ValueError) as error:
             raise self._refused("reached", error) from error
         self._listed = f"{prefix}/" if prefix else ""

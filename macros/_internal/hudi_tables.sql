@@ -80,6 +80,8 @@ from (
     {%- endfor -%}
     {#- Not by default for Spark's writers (1.2.0): log files would add up with every run. -#}
     {%- do properties.update({"hoodie.compact.inline": "true"}) if properties.type == "mor" and "hoodie.compact.inline" not in properties -%}
+    {#- Its readers leave a stream open, and with it a connection: four a merge, one without it (1.2.0, S3A of Hadoop 3.3.4). -#}
+    {%- do properties.update({"hoodie.metadata.enable": "false"}) if "hoodie.metadata.enable" not in properties and alluvium.is_on_object_storage() -%}
     {{ return(properties) }}
 {% endmacro %}
 

@@ -297,7 +297,13 @@ def test_location_that_is_none(location: str, message: str, monkeypatch: pytest.
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("AWS_PROFILE", "nope"), ("AWS_ENDPOINT_URL", "localhost:9000"), ("AWS_DEFAULT_REGION", "x y")],
+    [
+        ("AWS_PROFILE", "nope"),
+        ("AWS_ENDPOINT_URL", "localhost:9000"),
+        ("AWS_DEFAULT_REGION", "x y"),
+        # Before the other one, as for Spark and `alluvium emr`.
+        ("AWS_REGION", "x y"),
+    ],
 )
 def test_setting_of_a_bucket_that_is_none(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")

@@ -14,7 +14,10 @@ from .harness import Renderer, assert_expression_parses, assert_parses, fold, re
 
 STATE, HISTORY = relation("slv_shop__orders_state"), relation("slv_shop__orders_history")
 TMP = relation("tmp")
-EXTENSIONS = {"set spark.sql.extensions": [{"value": "delta,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"}]}
+EXTENSIONS = {
+    "set spark.sql.extensions": [{"value": "delta,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"}],
+    "set spark.sql.warehouse.dir": [{"value": "file:/tmp/warehouse"}],
+}
 MERGE: dict[str, Any] = {
     "on": "target.id = source.id",
     "update_when": "source.position > target.position",
@@ -205,7 +208,6 @@ def making(**settings: Any) -> Renderer:
     """A renderer of a model whose table is there, and of what killed runs have left beside it."""
     renderer = hudi(columns=["id", "_cdc_record_key"], **settings)
     renderer.answers |= {
-        "set spark.sql.warehouse.dir": [{"value": "file:/tmp/warehouse"}],
         "show tables in silver like 'slv_shop__orders_state'": [{"tableName": "x"}],
         f"show tables in silver like '{NAME}rebuilt_*'": [{"tableName": f"{NAME}rebuilt_1"}],
         f"show tables in silver like '{NAME}replaced_*'": [{"tableName": f"{NAME}replaced_1"}],
@@ -299,6 +301,7 @@ def test_first_table_on_object_storage_has_its_name_at_once(warehouse: str, is_o
     assert last.startswith("insert overwrite silver.slv_shop__orders_state" if is_on_object_storage else "drop table")
     renamed = [sql for sql in renderer.queries if sql.startswith("alter table")]
     assert len(renamed) == (0 if is_on_object_storage else 1)
+    assert ("hoodie.metadata.enable" in renderer.render("hudi_properties", True)) is is_on_object_storage
 
 
 def test_table_of_deltas_in_the_place_of_one_of_hudis_is_built_beside_it() -> None:
