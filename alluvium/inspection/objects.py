@@ -175,7 +175,7 @@ def _leads_back(folder: Path, name: str) -> bool:
 
 
 class S3Storage:
-    """A prefix of a bucket, with the credentials and endpoint of boto3's standard chain; AWS_REGION names a region, too.
+    """A prefix of a bucket, with the credentials and endpoint of boto3's standard chain; AWS_REGION is the region, too.
 
     Args:
         bucket: its name.
