@@ -242,7 +242,8 @@ from (
     {%- if not properties and alluvium.is_made_as(relation, columns) -%}
         {%- do alluvium.require_clock_of_hudi("create_table_as", relation) -%}
         {%- do alluvium.drop_tables_beside(relation, "replaced") -%}
-        {%- do run_query(alluvium.set_properties_sql(relation, {"rebuild_begun": alluvium.run_id()})) -%}
+        {%- set newest = alluvium.query_rows("call show_commits(table => '" ~ relation ~ "', limit => 1)") | map(attribute="commit_time") | first -%}
+        {%- do run_query(alluvium.set_properties_sql(relation, {"rebuild_begun": alluvium.run_id(), "rebuilt_after": newest | default("0", true)})) -%}
         {%- do run_query(overwriting.replace("{table}", relation | string)) -%}
         {{ return(alluvium.forget_properties_sql(relation)) }}
     {%- elif alluvium.is_on_object_storage() and not alluvium.is_in_catalog(relation) -%}
@@ -308,7 +309,7 @@ from (
 
 {% macro forget_properties_sql(relation) %}
     {%- set names = [alluvium.string_literal("alluvium.rebuild_begun")] -%}
-    {%- for name in alluvium.table_properties(relation) if name != "made_as" -%}
+    {%- for name in alluvium.table_properties(relation) if name not in ["made_as", "rebuilt_after"] -%}
         {%- do names.append(alluvium.string_literal("alluvium." ~ name)) -%}
     {%- endfor -%}
     {{ return("alter table " ~ relation ~ " unset tblproperties if exists (" ~ names | unique | join(", ") ~ ")") }}

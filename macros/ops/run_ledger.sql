@@ -349,14 +349,17 @@ where {{ alluvium.is_of_new_batch(table, "_cdc_batch") }}
 {#
     Hudi's commits do not say how many rows a statement has read, so that stale ones are not known. A row that moves to another partition is an insert
     there and a delete here; a state has no other deletes. Commits of a compaction (`commit` of a Merge on Read table) and of clustering (a
-    `replacecommit` after others) write rows that are there.
+    `replacecommit`) write rows that are there. The table begins with its first commit, or with the `replacecommit` of the full refresh that has overwritten it.
 #}
 {% macro commit_figures_of_hudi(table) %}
     {%- set writes = alluvium.query_rows("call show_commits_metadata(table => '" ~ table.relation ~ "', limit => 100000)") -%}
-    {%- set oldest = writes | map(attribute="commit_time") | min -%}
+    {#- By default later than any. -#}
+    {%- set rebuilt_after = alluvium.table_properties(table.relation).rebuilt_after | default("9") -%}
+    {%- set rebuilds = writes | selectattr("action", "equalto", "replacecommit") | map(attribute="commit_time") | select("gt", rebuilt_after) | list -%}
+    {%- set oldest = (rebuilds or writes | map(attribute="commit_time")) | min -%}
     {%- set own = ["commit"] if "deltacommit" not in writes | map(attribute="action") else ["deltacommit"] -%}
     {%- set figures = {"version": oldest | int, "inserted": 0, "updated": 0, "stale": "null", "is_whole": oldest | int > table.after_version} -%}
-    {%- for write in writes if write.action in own or write.commit_time == oldest -%}
+    {%- for write in writes if write.action in own and write.commit_time > oldest or write.commit_time == oldest -%}
         {%- do figures.update({"version": [figures.version, write.commit_time | int] | max}) -%}
         {%- if write.commit_time | int > table.after_version -%}
             {%- do figures.update({

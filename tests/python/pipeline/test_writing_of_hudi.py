@@ -5,11 +5,13 @@ Collected with ``--file-format hudi_cow`` or ``hudi_mor`` (tests/python/hudi/tes
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
 
 from .events import lines, postgresql
@@ -25,7 +27,7 @@ FIRST = {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "note": "old", 
 SECOND = {"t+0+2.json": lines(postgresql("u", 20, {"id": 0, "note": "new", **UNTIL}))}
 OLD, NEW = {0: "old", 1: "old"}, {0: "new", 1: "old"}
 LATE, LEFT, FAILED, SHAPED, MOVED = (
-    Feed(name, COLUMNS, models=("log", "state", "living"))
+    Feed(name, COLUMNS, models=("log", "state", "living"), recorded=True)
     for name in ("late", "left", "failed", "shaped", "moved_to_delta")
 )
 FEEDS_HERE = (LATE, LEFT, FAILED, SHAPED, MOVED)
@@ -118,6 +120,8 @@ def test_full_refresh_is_a_commit_of_its_table_and_one_that_fails_leaves_it(writ
     assert not written.dbt("run", "--full-refresh", "--select", f"+{state}").failed
     assert notes(written, FAILED) == NEW
     after = instants(written, FAILED)
+    counted = f"select inserted, updated from {SILVER}.cdc_run_ledger where table_name = '{SILVER}.{state}'"
+    assert written.spark.sql(f"{counted} order by recorded_at desc").first() == (2, 0)
     assert set(before) < set(after)
     edit(written, FAILED, *failing(FAILED))
     outcome = written.dbt("run", "--full-refresh", "--select", state)
@@ -165,3 +169,16 @@ def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(writte
     assert notes(written, MOVED) == {0: "new", 1: "newer"}
     tables = written.spark.sql(f"show tables in {SILVER} like '{state}*'").collect()
     assert [table.tableName for table in tables if not table.isTemporary] == [state]
+
+
+def test_files_of_an_overwritten_table_go_with_a_vacuum(written: Project) -> None:
+    """After the test of full refreshes: a value that a row has no longer is in no file."""
+    state = FAILED.nodes["state"]
+    arguments = {"models": [state], "retention_hours": 0, "allow_short_retention": True, "dry_run": False}
+    assert not written.dbt("run-operation", "vacuum_tables", "--args", json.dumps(arguments)).failed
+    folder = folder_of_table(written.spark, SILVER, state)
+    files = [path for path in folder.rglob("*.parquet") if ".hoodie" not in path.parts]
+    tables = [pq.read_table(path, columns=["id", "note"]) for path in files]
+    kept = {(row["id"], row["note"]) for table in tables for row in table.to_pylist()}
+    assert kept == set(NEW.items())
+    assert notes(written, FAILED) == NEW

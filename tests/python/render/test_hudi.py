@@ -268,6 +268,7 @@ def test_table_that_would_be_made_the_same_is_overwritten() -> None:
     # A run that is killed before the last statement is followed by another rebuild.
     begun, overwritten = steps(renderer)[-2:]
     assert "set tblproperties ('alluvium.rebuild_begun' = " in begun
+    assert "'alluvium.rebuilt_after' = '0'" in begun
     assert overwritten.startswith("insert overwrite silver.slv_shop__orders_state (`id`, `_cdc_record_key`) select")
     assert last == renderer.sql("forget_properties_sql", STATE)
     assert last == (
@@ -433,7 +434,8 @@ def test_commit_figures_of_hudi() -> None:
             {**write, "commit_time": "30", "num_deletes": 1},
             {**write, "commit_time": "20"},
             {**write, "commit_time": "10", "action": "replacecommit", "num_inserts": 5, "num_update_writes": 0},
-        ]
+        ],
+        "show tblproperties": [],
     }
     table = {"relation": STATE, "file_format": "hudi", "after_version": 20}
     figures = renderer.render("commit_figures", table)
@@ -441,6 +443,30 @@ def test_commit_figures_of_hudi() -> None:
     assert figures == {"version": 30, "inserted": 0, "updated": 3, "stale": "null", "is_whole": False}
     whole = renderer.render("commit_figures_of_hudi", {**table, "after_version": -1})
     assert (whole["inserted"], whole["updated"], whole["is_whole"]) == (6, 5, True)
+
+
+@pytest.mark.parametrize(
+    ("after_version", "expected"),
+    [(20, {"inserted": 8, "updated": 2, "is_whole": True}), (30, {"inserted": 1, "updated": 2, "is_whole": False})],
+)
+def test_full_refresh_of_hudi_begins_the_table_anew(after_version: int, expected: dict[str, Any]) -> None:
+    """A clustering later is none, and neither is what the table had before."""
+    write = {"action": "commit", "num_inserts": 1, "num_update_writes": 2, "num_deletes": 0}
+    replaced = {**write, "action": "replacecommit", "num_inserts": 7, "num_update_writes": 0}
+    renderer = hudi()
+    renderer.answers = {
+        "call show_commits_metadata": [
+            {**replaced, "commit_time": "50"},
+            {**write, "commit_time": "40"},
+            {**replaced, "commit_time": "30"},
+            {**write, "commit_time": "25"},
+            {**replaced, "commit_time": "10"},
+        ],
+        "show tblproperties": [{"key": "alluvium.rebuilt_after", "value": "25"}],
+    }
+    table = {"relation": STATE, "file_format": "hudi", "after_version": after_version}
+    found = renderer.render("commit_figures_of_hudi", table)
+    assert found == {"version": 40, "stale": "null", **expected}
 
 
 def test_parts_of_merges(macros: Renderer) -> None:
