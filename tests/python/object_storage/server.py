@@ -27,4 +27,7 @@ def lake() -> Iterator[Any]:
         bucket = boto3.resource("s3").Bucket("lake")
         bucket.create(CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
         yield bucket
+        # Another server of this process would have it still.
+        bucket.objects.all().delete()
+        bucket.delete()
     server.stop()

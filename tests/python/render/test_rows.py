@@ -315,7 +315,7 @@ def test_time_of_sequence(macros: Renderer) -> None:
     assert macros.render("time_of_sequence", rows()) == "cast(null as timestamp)"
     assert macros.render("time_of_sequence", {**rows(), "sequence_by": None}) == "cast(null as timestamp)"
     sql = macros.render("time_of_sequence", rows(sequence_by=["size", "changed_at"]))
-    assert sql.startswith("timestamp_micros(cast(cast(cast(`value__changed_at` - ")
+    assert sql.startswith("timestamp_micros(cast(cast(datediff(`value__changed_at`, ")
     assert_expression_parses(sql)
 
 
