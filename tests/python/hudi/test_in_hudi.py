@@ -6,11 +6,8 @@ import pytest
 from other_session import run
 
 PIPELINE = "tests/python/pipeline"
-OF_HUDI = [
-    *(f"tests/python/hudi/test_{name}_of_hudi.py" for name in ("bugs", "maintenance")),
-    f"{PIPELINE}/test_writing_of_hudi.py",
-]
-# The suites of states, histories, tables without a key, resets, schema changes, types, partitions, marts and purges.
+OF_HUDI = [f"tests/python/hudi/test_{name}_of_hudi.py" for name in ("bugs", "maintenance")]
+# The suites of states, histories, tables without a key, resets, schema changes, types, partitions, marts, purges and writes.
 SUITES = [
     f"{PIPELINE}/test_{name}.py"
     for name in (
@@ -29,6 +26,7 @@ SUITES = [
         "moma",
         "gold",
         "purge",
+        "writing_of_hudi",
     )
 ]
 # Recorded corpora against the true tables, random histories against a model, and the museum with its printed states.
