@@ -7,7 +7,7 @@ from other_session import run
 
 PIPELINE = "tests/python/pipeline"
 OF_HUDI = [f"tests/python/hudi/test_{name}_of_hudi.py" for name in ("bugs", "maintenance")]
-# The suites of states, histories, tables without a key, resets, schema changes, types, partitions, marts, purges and writes.
+# The suites of states, histories, tables without a key, resets, schemas, types, partitions, marts, purges and writes.
 SUITES = [
     f"{PIPELINE}/test_{name}.py"
     for name in (
