@@ -92,17 +92,27 @@ class Place:
             AlluviumError: its files cannot be written.
         """
         try:
-            lock = self._lock.open("a")
+            with self._locked() as is_ours:
+                return not is_ours
         except FileNotFoundError:
             return False
+
+    @contextmanager
+    def _locked(self) -> Iterator[bool]:
+        """Whether the lock is this process's meanwhile: False where another one has it."""
+        try:
+            lock = self._lock.open("a")
+        except FileNotFoundError:
+            raise
         except OSError as error:
             raise self._unusable(error) from error
         with lock:
             try:
                 fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_ours = True
             except OSError:
-                return True
-        return False
+                is_ours = False
+            yield is_ours
 
     def _unusable(self, error: OSError) -> AlluviumError:
         return AlluviumError(f"The server's files cannot be written: {self._lock}: {error.strerror or error}.")
@@ -120,14 +130,11 @@ class Place:
         """
         try:
             self._lock.parent.mkdir(parents=True, exist_ok=True)
-            lock = self._lock.open("a")
         except OSError as error:
             raise self._unusable(error) from error
-        with lock:
-            try:
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise self.taken() from None
+        with self._locked() as is_ours:
+            if not is_ours:
+                raise self.taken()
             self._address.unlink(missing_ok=True)
             try:
                 yield

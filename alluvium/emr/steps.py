@@ -186,7 +186,6 @@ def check_environment(variables: Sequence[str]) -> None:
                 f"emr: --env {name}=...: the {whose} says it itself; not allowed are "
                 f"{', '.join(sorted(OF_THE_STEP | OF_THE_SHELL))}."
             )
-
         if name.startswith(SECRET):
             raise AlluviumError(
                 f"emr: --env {name}=...: EMR shows the variables of a step to everybody who may look at it; a secret "

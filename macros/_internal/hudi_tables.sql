@@ -237,23 +237,26 @@ from (
     {%- set columns = adapter.get_columns_in_relation(rows) -%}
     {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
     {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
-    {%- set overwriting = alluvium.insert_into_sql(rows, "{table}", columns | map(attribute="name") | list, "overwrite", alluvium.stored_columns(columns)) -%}
     {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}
     {%- if not properties and alluvium.is_made_as(relation, columns) -%}
-        {%- do alluvium.require_clock_of_hudi("create_table_as", relation) -%}
+        {%- set newest = alluvium.require_clock_of_hudi("create_table_as", relation) -%}
         {%- do alluvium.drop_tables_beside(relation, "replaced") -%}
-        {%- set newest = alluvium.query_rows("call show_commits(table => '" ~ relation ~ "', limit => 1)") | map(attribute="commit_time") | first -%}
-        {%- do run_query(alluvium.set_properties_sql(relation, {"rebuild_begun": alluvium.run_id(), "rebuilt_after": newest | default("0", true)})) -%}
-        {%- do run_query(overwriting.replace("{table}", relation | string)) -%}
+        {%- do run_query(alluvium.set_properties_sql(relation, {"rebuild_begun": alluvium.run_id(), "rebuilt_after": newest.commit_time if newest else "0"})) -%}
+        {%- do run_query(alluvium.write_whole_sql(rows, relation, columns)) -%}
         {{ return(alluvium.forget_properties_sql(relation)) }}
     {%- elif alluvium.is_on_object_storage() and not alluvium.is_in_catalog(relation) -%}
         {%- do run_query(alluvium.create_hudi_table_sql(relation, columns, properties)) -%}
-        {{ return(overwriting.replace("{table}", relation | string)) }}
+        {{ return(alluvium.write_whole_sql(rows, relation, columns)) }}
     {%- endif -%}
     {%- set rebuilt = alluvium.name_of_rebuilt(relation) -%}
     {%- do run_query(alluvium.create_hudi_table_sql(rebuilt, columns, properties)) -%}
-    {%- do run_query(overwriting.replace("{table}", rebuilt | string)) -%}
+    {%- do run_query(alluvium.write_whole_sql(rows, rebuilt, columns)) -%}
     {{ return(alluvium.take_name(relation, rebuilt)) }}
+{% endmacro %}
+
+
+{% macro write_whole_sql(rows, table, columns) %}
+    {{ return(alluvium.insert_into_sql(rows, table, columns | map(attribute="name") | list, "overwrite", alluvium.stored_columns(columns))) }}
 {% endmacro %}
 
 
@@ -287,15 +290,15 @@ from (
 
 
 {# Of the properties that a table of Hudi's was created with, and its partitions. Hudi keeps most of them as they are, whatever the model says later. #}
-{% macro fingerprint_of_making(is_merged) %}
-    {{ return(local_md5(tojson([alluvium.hudi_properties(is_merged), config.get("partition_by")], sort_keys=true))) }}
+{% macro fingerprint_of_making(properties) %}
+    {{ return(local_md5(tojson([properties, config.get("partition_by")], sort_keys=true))) }}
 {% endmacro %}
 
 
 {% macro is_made_as(relation, columns) %}
     {%- set stored, wanted = {}, {} -%}
     {%- if alluvium.is_in_catalog(relation)
-        and alluvium.table_property(relation, "made_as") == alluvium.fingerprint_of_making("_cdc_record_key" in columns | map(attribute="name")) -%}
+        and alluvium.table_property(relation, "made_as") == alluvium.fingerprint_of_making(alluvium.hudi_properties("_cdc_record_key" in columns | map(attribute="name"))) -%}
         {%- for column in adapter.get_columns_in_relation(relation) -%}
             {%- do stored.update({column.name: column.dtype}) -%}
         {%- endfor -%}
@@ -361,8 +364,9 @@ from (
 
 {% macro create_hudi_table_sql(relation, columns, properties) -%}
 {%- set all_properties = alluvium.hudi_properties("_cdc_record_key" in columns | map(attribute="name")) -%}
+{%- set made_as = alluvium.fingerprint_of_making(all_properties) -%}
 {%- do all_properties.update(properties) -%}
-{%- do all_properties.update({"alluvium.made_as": alluvium.fingerprint_of_making("_cdc_record_key" in columns | map(attribute="name"))}) -%}
+{%- do all_properties.update({"alluvium.made_as": made_as}) -%}
 create table {{ relation }} (
     {%- for column in columns %}
     {{ alluvium.quoted_identifier(column.name) }} {{ alluvium.stored_type(column.dtype) }}{{ "," if not loop.last }}
@@ -410,16 +414,23 @@ tblproperties (
     an error. The JVM's zone is UTC (alluvium/session.py), but a clock may be set back, another machine's may be behind, and a session may be somebody else's.
 #}
 {% macro require_clock_of_hudi(caller_name, table) %}
-    {%- for commit in alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)") -%}
-        {%- set now = alluvium.query_rows("select " ~ alluvium.instant_of_hudi() ~ " as now")[0].now -%}
-        {%- if now <= commit.state_transition_time -%}
-            {% do alluvium.raise_invalid(
-                caller_name ~ ": table " ~ table, "the clock (year to millisecond, time zone of the JVM)", now,
-                "a time after " ~ commit.state_transition_time ~ ", that of the newest commit: Hudi would lose the rows of an earlier one. "
-                ~ "Set the clock or the time zone right, or wait until then"
-            ) %}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set newest = alluvium.newest_commit_of_hudi(table) -%}
+    {%- set now = alluvium.query_rows("select " ~ alluvium.instant_of_hudi() ~ " as now")[0].now if newest else none -%}
+    {%- if newest and now <= newest.state_transition_time -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": table " ~ table, "the clock (year to millisecond, time zone of the JVM)", now,
+            "a time after " ~ newest.state_transition_time ~ ", that of the newest commit: Hudi would lose the rows of an earlier one. "
+            ~ "Set the clock or the time zone right, or wait until then"
+        ) %}
+    {%- endif -%}
+    {{ return(newest) }}
+{% endmacro %}
+
+
+{# None of a table that was only created. #}
+{% macro newest_commit_of_hudi(table) %}
+    {%- set commits = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)") -%}
+    {{ return(commits[0] if commits else none) }}
 {% endmacro %}
 
 

@@ -72,7 +72,7 @@
 {% macro newest_commit(node) %}
     {%- set table = node.schema ~ "." ~ node.alias -%}
     {%- if node.config.file_format == "hudi" -%}
-        {{ return(table ~ " " ~ alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)")[0].commit_time) }}
+        {{ return(table ~ " " ~ alluvium.newest_commit_of_hudi(table).commit_time) }}
     {%- endif -%}
     {%- set newest = alluvium.query_rows("describe history " ~ table ~ " limit 1") -%}
     {%- if newest[0].operation in alluvium.maintenance_operations() -%}

@@ -62,6 +62,6 @@
 
 
 {% macro is_newest_commit_older_sql(table, hours) -%}
-{%- set newest = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)")[0].commit_time -%}
+{%- set newest = alluvium.newest_commit_of_hudi(table).commit_time -%}
     select {{ alluvium.string_literal(newest) }} <= {{ alluvium.instant_of_hudi("- interval " ~ hours ~ " hours") }} as is_older
 {%- endmacro %}

@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -56,6 +57,7 @@ TABLES = [
 CLOCKS = {"recorded_at", "file_modified_at", "_cdc_file_modified_at", "seconds"}
 VOLATILE = CLOCKS | {"run_id", "table_version", "stale", "declaration"}
 SECONDS_OF_A_STEP = 300
+SAMPLE = os.environ.get("KILL_AT")
 # Of states and marts (`--file-format`).
 FILE_FORMAT = os.environ["ALLUVIUM_FILE_FORMAT"]
 # Statements that a complete suite has to have met, by that.
@@ -309,15 +311,23 @@ def stable(rows: list[dict[str, Any]], root: Path) -> list[str]:
     return sorted(re.sub(r"[.][0-9A-Z]{16}([.][0-9]{12})", r"\1", text) for text in texts)
 
 
+def places() -> Iterable[int]:
+    """The statements to kill at: every one that writes, until there is none; a sample with KILL_AT=<n>,<n>,..."""
+    return [int(at) for at in SAMPLE.split(",")] if SAMPLE else count(1)
+
+
+def require_met(begins: Iterable[str], killed: list[str]) -> None:
+    """A complete suite has killed at a statement of each beginning."""
+    for begin in () if SAMPLE else begins:
+        assert any(statement.startswith(begin) for statement in killed), begin
+
+
 @pytest.mark.parametrize("moment", ["before", "during"])
 def test_killed_runs_equal_undisturbed_ones(tmp_path: Path, moment: str, format_variables: dict[str, str]) -> None:
-    """At every statement that writes; at a sample of them with KILL_AT=<n>,<n>,..."""
-    chosen = os.environ.get("KILL_AT")
-    places = iter([int(at) for at in chosen.split(",")]) if chosen else count(1)
     runs = Runs(tmp_path / "killed", write_project(tmp_path / "killed", format_variables))
     first = [runs.whole(land=True)]
     status, killed = -signal.SIGKILL, "nothing yet"
-    for at in places:
+    for at in places():
         # The build that ends what the last kill has left, then the next kill, in one process.
         finished = runs.rounds
         status = runs.child(*first, runs.killed_at(at, moment))
@@ -329,9 +339,7 @@ def test_killed_runs_equal_undisturbed_ones(tmp_path: Path, moment: str, format_
         first = [runs.whole()]
     assert runs.child(runs.whole()) == 0
     check(runs, runs.rounds, f"killed, {moment}: {killed}")
-    for wanted in () if chosen else WANTED:
-        begins = wanted.format(merge=MERGE[FILE_FORMAT])
-        assert any(statement.startswith(begins) for statement in runs.killed), begins
+    require_met([wanted.format(merge=MERGE[FILE_FORMAT]) for wanted in WANTED], runs.killed)
     calm = Runs(tmp_path / "calm", write_project(tmp_path / "calm", format_variables))
     assert calm.child(*[calm.whole(land=True) for _ in range(runs.rounds)]) == 0
     killed_tables, calm_tables = runs.dump(), calm.dump()
@@ -346,9 +354,8 @@ def test_killed_runs_equal_undisturbed_ones(tmp_path: Path, moment: str, format_
 def test_killed_first_build_equals_an_undisturbed_one(
     tmp_path: Path, moment: str, format_variables: dict[str, str]
 ) -> None:
-    chosen = os.environ.get("KILL_AT")
     met: list[str] = []
-    for at in [int(at) for at in chosen.split(",")] if chosen else count(1):
+    for at in places():
         home = tmp_path / str(at)
         runs = Runs(home, write_project(home, format_variables))
         status = runs.child(runs.killed_at(at, moment))
@@ -358,9 +365,7 @@ def test_killed_first_build_equals_an_undisturbed_one(
         if status == 0:
             break
         met.append(killed)
-    made = [CREATE[FILE_FORMAT].format(table) for table in MADE]
-    for wanted in () if chosen else (*WANTED_OF_A_FIRST_BUILD, *made):
-        assert any(statement.startswith(wanted) for statement in met), wanted
+    require_met((*WANTED_OF_A_FIRST_BUILD, *(CREATE[FILE_FORMAT].format(table) for table in MADE)), met)
 
 
 @pytest.mark.parametrize("moment", ["before", "during"])
@@ -368,10 +373,9 @@ def test_killed_full_refresh_equals_an_undisturbed_one(
     tmp_path: Path, moment: str, format_variables: dict[str, str]
 ) -> None:
     """Each kill is followed by a build without the option, and comes upon what the ones before have left."""
-    chosen = os.environ.get("KILL_AT")
     runs = Runs(tmp_path, write_project(tmp_path, format_variables))
     first, met = [runs.whole(land=True)], []
-    for at in [int(at) for at in chosen.split(",")] if chosen else count(1):
+    for at in places():
         status = runs.child(*first, runs.killed_at(at, moment, "--full-refresh", land=False))
         killed = runs.journal()[-1] if status else "nothing"
         assert runs.child(runs.whole()) == 0, killed
@@ -380,5 +384,4 @@ def test_killed_full_refresh_equals_an_undisturbed_one(
             break
         met.append(killed)
         first = []
-    for wanted in () if chosen else [REFRESH[FILE_FORMAT].format(table) for table in MADE]:
-        assert any(statement.startswith(wanted) for statement in met), wanted
+    require_met([REFRESH[FILE_FORMAT].format(table) for table in MADE], met)

@@ -258,7 +258,7 @@ def test_table_is_complete_before_it_has_its_name() -> None:
 
 def test_table_that_would_be_made_the_same_is_overwritten() -> None:
     renderer = making()
-    made_as = renderer.render("fingerprint_of_making", True)
+    made_as = renderer.render("fingerprint_of_making", renderer.render("hudi_properties", True))
     properties = [
         {"key": "alluvium.made_as", "value": made_as},
         {"key": "alluvium.applied_batch.stg_shop__orders", "value": "7"},
@@ -267,6 +267,9 @@ def test_table_that_would_be_made_the_same_is_overwritten() -> None:
     last = renderer.sql("replace_hudi_table", STATE, "select 1 as id", {})
     # A run that is killed before the last statement is followed by another rebuild.
     begun, overwritten = steps(renderer)[-2:]
+    assert overwritten == renderer.sql(
+        "write_whole_sql", relation(f"{NAME}rows"), STATE, typed(("id", "string"), ("_cdc_record_key", "string"))
+    ).replace("silver.slv_shop__orders_state__rows", "slv_shop__orders_state__rows")
     assert "set tblproperties ('alluvium.rebuild_begun' = " in begun
     assert "'alluvium.rebuilt_after' = '0'" in begun
     assert overwritten.startswith("insert overwrite silver.slv_shop__orders_state (`id`, `_cdc_record_key`) select")
@@ -328,8 +331,11 @@ def test_clock_before_the_newest_commit_is_refused(now: str, is_refused: bool) -
     refused = pytest.raises(CompilationError, match=f'is "{now}"; allowed: a time after 20261125082739412')
     with refused if is_refused else nullcontext():
         renderer.render("require_clock_of_hudi", "m", STATE)
+    assert renderer.render("newest_commit_of_hudi", STATE)["commit_time"] == "20261125082730000"
     renderer.answers = {"call show_commits": []}
-    renderer.render("require_clock_of_hudi", "m", STATE)
+    assert (
+        renderer.render("require_clock_of_hudi", "m", STATE) is renderer.render("newest_commit_of_hudi", STATE) is None
+    )
 
 
 def test_statements_of_a_table_of_hudis() -> None:
@@ -341,6 +347,7 @@ def test_statements_of_a_table_of_hudis() -> None:
     names = [column.name for column in columns]
     stored = renderer.render("stored_columns", columns)
     insert = renderer.sql("insert_into_sql", TMP, STATE, names, "overwrite", stored)
+    assert insert == renderer.sql("write_whole_sql", TMP, STATE, columns)
     assert insert.startswith(
         "insert overwrite silver.slv_shop__orders_state (`id`, `at`, `_cdc_record_key`) select cast(`id` as int)"
     )
