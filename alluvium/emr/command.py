@@ -23,7 +23,7 @@ from alluvium.thrift_server import PORT as THRIFT_PORT
 if TYPE_CHECKING:
     from alluvium.emr.aws import Clients
     from alluvium.emr.cluster import Cluster, Step
-    from alluvium.emr.stack import Stack
+    from alluvium.emr.stack import ChangeSet, Stack
 
 app = typer.Typer(no_args_is_help=True, help="A cluster of Amazon EMR for the project: a CloudFormation stack.")
 
@@ -101,6 +101,7 @@ def up(
     parameter: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the template, as it names it; more than once.")
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Replace the cluster though a step runs on it.")] = False,
     dry_run: DryRun = False,
     stack: StackName = DEFAULT_STACK,
     region: Region = None,
@@ -108,8 +109,8 @@ def up(
 ) -> None:
     """Make the stack, or bring it to this version's template and these parameters; wait until it is done.
 
-    What is not said stays as it is. A cluster that has ended is replaced by a new one. Where nothing changes, nothing
-    is done.
+    What is not said stays as it is. A cluster that has ended is replaced by a new one; one on which a step runs, a
+    build or the server, with --yes alone. Where nothing changes, nothing is done.
     """
     from alluvium.emr import network, template
     from alluvium.emr import stack as stacks
@@ -146,6 +147,8 @@ def up(
         else:
             for change in planned.changes:
                 typer.echo(f"{change.action:<8} {change.resource} ({change.kind})")
+            if found is not None and planned.replaces("AWS::EMR::Cluster") and not yes:
+                _require_no_step(clients, found, planned, following)
             with _progress(clients):
                 stacks.apply(clients.cloudformation, planned, following)
         for name, value in stacks.require(clients.cloudformation, following, clients.region).outputs.items():
@@ -205,6 +208,9 @@ def down(
         for name, identity in found.resources.items():
             if name not in {"DataBucket", "DataBucketPolicy"}:
                 typer.echo(f"{would} {name} ({identity})")
+        step = _running_step(clients, found)
+        if step is not None:
+            typer.echo(f"{'would end' if dry_run else 'ends    '} step {step.id} ({step.name}), which is {step.state}")
         if not dry_run:
             if not yes and sys.stdin.isatty() and not typer.confirm("go on?"):
                 raise AlluviumError(f"emr: stack {found.name} is not deleted; --yes does not ask.")
@@ -522,6 +528,32 @@ def _next_cluster(clients: Clients, stack: Stack) -> dict[str, str]:
     if found is not None and not found.has_ended:
         return {}
     return {"ClusterNumber": str(int(stack.parameters.get("ClusterNumber", "1")) + 1)}
+
+
+def _running_step(clients: Clients, stack: Stack) -> Step | None:
+    """The step that ends with the cluster of a stack; None where none runs or waits."""
+    from alluvium.emr import cluster as clusters
+
+    cluster = clusters.find(clients.emr, stack.cluster) if stack.cluster else None
+    if cluster is None or cluster.has_ended:
+        return None
+    return next((step for step in clusters.steps(clients.emr, cluster.id) if not step.has_ended), None)
+
+
+def _require_no_step(clients: Clients, stack: Stack, planned: ChangeSet, following: Following) -> None:
+    from alluvium.emr import stack as stacks
+    from alluvium.emr import steps
+
+    step = _running_step(clients, stack)
+    if step is None:
+        return
+    stacks.discard(clients.cloudformation, planned)
+    is_server = steps.server([step]) is not None
+    first = f"end it with '{following.command('serve', '--stop')}'" if is_server else "wait for its end"
+    raise AlluviumError(
+        f"emr: cluster {stack.cluster} would be replaced, and step {step.id} ({step.name}) is {step.state} there; "
+        f"{first}, or say --yes. Nothing was changed."
+    )
 
 
 def _bucket(stack: Stack, following: Following) -> str:

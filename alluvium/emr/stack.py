@@ -14,7 +14,19 @@ from alluvium.emr.aws import code
 from alluvium.emr.following import Following
 from alluvium.emr.template import Template
 
-__all__ = ["Change", "Stack", "apply", "delete", "differences", "find", "plan", "require", "watch"]
+__all__ = [
+    "Change",
+    "ChangeSet",
+    "Stack",
+    "apply",
+    "delete",
+    "differences",
+    "discard",
+    "find",
+    "plan",
+    "require",
+    "watch",
+]
 
 SECONDS_BETWEEN_QUESTIONS = 15
 # A cluster is there after a quarter of an hour; what CloudFormation itself takes hours for has gone wrong.
@@ -22,6 +34,7 @@ MINUTES_TO_WAIT = 90
 # CloudFormation gives them to every resource that can have tags.
 TAGS = [{"Key": "application", "Value": "alluvium"}]
 BROKEN = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED"})
+REPLACEMENTS = {"True": "replace", "Conditional": "replace?"}
 # CloudFormation's words for a change set that changes nothing; it has no code for that.
 UNCHANGED = ("didn't contain changes", "No updates are to be performed")
 
@@ -120,7 +133,7 @@ class Change:
     """What happens to one resource.
 
     Attributes:
-        action: add, modify, replace, remove, import.
+        action: add, modify, replace, remove, import; ``replace?`` where CloudFormation sees later whether it has to.
         resource: logical id.
         kind: CloudFormation's type.
     """
@@ -145,6 +158,14 @@ class ChangeSet:
     stack: str
     creates: bool
     changes: tuple[Change, ...]
+
+    def replaces(self, kind: str) -> bool:
+        """Whether a resource of this type is replaced, or may be.
+
+        Args:
+            kind: CloudFormation's type.
+        """
+        return any(change.kind == kind and change.action.startswith("replace") for change in self.changes)
 
 
 def find(cloudformation: Any, name: str) -> Stack | None:
@@ -284,6 +305,19 @@ def apply(cloudformation: Any, change_set: ChangeSet, following: Following) -> N
     _wait(cloudformation, waiter, change_set.stack, next_step, following)
 
 
+def discard(cloudformation: Any, change_set: ChangeSet) -> None:
+    """Delete a change set that is not to be executed.
+
+    Args:
+        cloudformation: client of the region.
+        change_set: that is there.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    cloudformation.delete_change_set(ChangeSetName=change_set.id)
+
+
 def delete(cloudformation: Any, stack: Stack, following: Following) -> None:
     """Delete a stack, and wait until it is gone; what the template retains stays.
 
@@ -354,7 +388,7 @@ def _described(name: str, declared: dict[str, Any]) -> str:
 
 
 def _change(entry: dict[str, Any]) -> Change:
-    action = "replace" if entry.get("Replacement") == "True" else entry["Action"].lower()
+    action = REPLACEMENTS.get(entry.get("Replacement", "False"), entry["Action"].lower())
     return Change(action, entry["LogicalResourceId"], entry["ResourceType"])
 
 

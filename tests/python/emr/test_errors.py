@@ -188,14 +188,40 @@ def creates(answers: Answers) -> Stubber:
     return cloudformation
 
 
-def planned(cloudformation: Stubber, *changes: dict[str, Any]) -> None:
+def planned(cloudformation: Stubber, *changes: dict[str, Any], then: str = "execute_change_set") -> None:
     entries = [{"Type": "Resource", "ResourceChange": change} for change in changes]
     for status in ("CREATE_IN_PROGRESS", "CREATE_COMPLETE", "CREATE_COMPLETE"):
         answer = {"ChangeSetId": CHANGE_SET, "Status": status, "Changes": entries}
         cloudformation.add_response("describe_change_set", answer, {"ChangeSetName": CHANGE_SET})
-    cloudformation.add_response("execute_change_set", {}, {"ChangeSetName": CHANGE_SET})
+    cloudformation.add_response(then, {}, {"ChangeSetName": CHANGE_SET})
 
 
+def is_running(answers: Answers, identity: str, *names: str) -> None:
+    """A cluster, and steps on it where their names are given."""
+    emr = answers("emr")
+    status = {"State": "RUNNING"}
+    described = {"Id": identity, "Name": "alluvium-1", "Status": status, "LogUri": "s3n://tables/emr-logs/"}
+    emr.add_response("describe_cluster", {"Cluster": described}, {"ClusterId": identity})
+    emr.add_response("list_instances", {"Instances": []})
+    if names:
+        steps = [
+            {"Id": f"s-{number}", "Name": name, "Status": status, "Config": {"Args": []}}
+            for number, name in enumerate(names, 1)
+        ]
+        emr.add_response("list_steps", {"Steps": steps}, {"ClusterId": identity})
+
+
+def has_step(answers: Answers, name: str, *, is_asked: bool = True) -> Stubber:
+    """A stack with a cluster on which a step runs, up to the moment at which a change set is planned."""
+    cloudformation = is_there(answers, stack("CREATE_COMPLETE"), resource("Cluster", "j-1"))
+    is_running(answers, "j-1")
+    cloudformation.add_response("create_change_set", {"Id": CHANGE_SET})
+    if is_asked:
+        is_running(answers, "j-1", name)
+    return cloudformation
+
+
+MODIFIED = {"Action": "Modify", "LogicalResourceId": "Cluster", "ResourceType": "AWS::EMR::Cluster"}
 ADDED = {"Action": "Add", "LogicalResourceId": "Cluster", "ResourceType": "AWS::EMR::Cluster"}
 
 
@@ -258,6 +284,41 @@ def test_replacement_is_said_and_outputs_are_printed(answers: Answers, run: Run)
         0,
         ["add      Cluster (AWS::EMR::Cluster)", "replace  Cluster (AWS::EMR::Cluster)", "ClusterId: j-1"],
     )
+
+
+@pytest.mark.parametrize("replacement", ["True", "Conditional"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("alluvium serve", "end it with 'alluvium emr serve --stop', or say --yes"),
+        ("dbt build", "wait for its end, or say --yes"),
+    ],
+)
+def test_cluster_on_which_a_step_runs_is_not_replaced(
+    answers: Answers, run: Run, replacement: str, name: str, said: str
+) -> None:
+    cloudformation = has_step(answers, name)
+    planned(cloudformation, {**MODIFIED, "Replacement": replacement}, then="delete_change_set")
+    output = refused(run, "up")
+    assert f"cluster j-1 would be replaced, and step s-1 ({name}) is RUNNING there; {said}." in output
+    cloudformation.assert_no_pending_responses()
+
+
+def test_cluster_is_changed_or_replaced_all_the_same(answers: Answers, run: Run) -> None:
+    for option, replacement in (((), "False"), (("--yes",), "True")):
+        cloudformation = has_step(answers, "dbt build", is_asked=False)
+        planned(cloudformation, {**MODIFIED, "Replacement": replacement})
+        cloudformation.add_response("describe_stacks", {"Stacks": [stack("UPDATE_COMPLETE")]})
+        is_there(answers, stack("UPDATE_COMPLETE"))
+        assert run("up", *option)[0] == 0
+        cloudformation.assert_no_pending_responses()
+
+
+def test_deletion_names_the_step_that_it_ends(answers: Answers, run: Run) -> None:
+    is_there(answers, stack("CREATE_COMPLETE"), resource("Cluster", "j-1"))
+    is_running(answers, "j-1", "dbt build")
+    code, output, _ = run("down", "--dry-run")
+    assert (code, output.splitlines()[-1]) == (0, "would end step s-1 (dbt build), which is RUNNING")
 
 
 def test_deletion_that_fails(answers: Answers, run: Run) -> None:
