@@ -24,8 +24,8 @@ from alluvium import demo, profile, session, thrift_server
 
 PROJECT = demo.PROJECT
 SCHEMAS = ("silver", "gold")
-# The number of a batch is that of a run, and the rest is Hudi's own.
-OF_BUILD = ("_cdc_batch", "_cdc_record_key", "_hoodie_")
+# The number of a batch is that of a run, a snapshot ends a row that is gone when it finds that, and the rest is Hudi's.
+OF_BUILD = ("_cdc_batch", "dbt_valid_to", "_cdc_record_key", "_hoodie_")
 # What each run did.
 LEDGERS = "cdc_"
 # Their views show the types that are declared, which Hudi does not have all of.

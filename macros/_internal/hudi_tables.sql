@@ -56,8 +56,22 @@ from (
 #}
 {% macro hudi_properties(is_merged) %}
     {%- set table_type = alluvium.require_one_of("model " ~ model.name, "var hudi_table_type", var("hudi_table_type", "cow"), ["cow", "mor"]) -%}
+    {%- set properties = dict({"type": table_type}, **alluvium.fixed_properties_of_hudi(is_merged)) -%}
+    {%- for name, value in (config.get("tblproperties") or {}).items() if not name.startswith("delta.") -%}
+        {%- do alluvium.require_property_of_hudi("model " ~ model.name, name, value, properties, is_merged) -%}
+        {%- do properties.update({name: value}) -%}
+    {%- endfor -%}
+    {#- Not by default for Spark's writers (1.2.0): log files would add up with every run. -#}
+    {%- do properties.update({"hoodie.compact.inline": "true"}) if properties.type == "mor" and "hoodie.compact.inline" not in properties -%}
+    {#- Its readers leave a stream open, and with it a connection: four a merge, one without it (1.2.0, S3A of Hadoop 3.3.4). -#}
+    {%- do properties.update({"hoodie.metadata.enable": "false"}) if "hoodie.metadata.enable" not in properties and alluvium.is_on_object_storage() -%}
+    {{ return(properties) }}
+{% endmacro %}
+
+
+{# Those that a model may not set otherwise, but for the index and Hudi's registration. #}
+{% macro fixed_properties_of_hudi(is_merged) %}
     {%- set properties = {
-        "type": table_type,
         "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
         "hoodie.datasource.write.hive_style_partitioning": "true",
         "hoodie.datasource.write.partitionpath.urlencode": "true",
@@ -74,14 +88,6 @@ from (
         "hoodie.payload.delete.field": "_cdc_op",
         "hoodie.payload.delete.marker": alluvium.removed_op(),
     }) if is_merged -%}
-    {%- for name, value in (config.get("tblproperties") or {}).items() if not name.startswith("delta.") -%}
-        {%- do alluvium.require_property_of_hudi("model " ~ model.name, name, value, properties, is_merged) -%}
-        {%- do properties.update({name: value}) -%}
-    {%- endfor -%}
-    {#- Not by default for Spark's writers (1.2.0): log files would add up with every run. -#}
-    {%- do properties.update({"hoodie.compact.inline": "true"}) if properties.type == "mor" and "hoodie.compact.inline" not in properties -%}
-    {#- Its readers leave a stream open, and with it a connection: four a merge, one without it (1.2.0, S3A of Hadoop 3.3.4). -#}
-    {%- do properties.update({"hoodie.metadata.enable": "false"}) if "hoodie.metadata.enable" not in properties and alluvium.is_on_object_storage() -%}
     {{ return(properties) }}
 {% endmacro %}
 
@@ -90,22 +96,23 @@ from (
     With another key, order of writes or index a table would lose rows or have them twice, without an error: of a row that moves to another partition one stays in
     the old one (BLOOM, SIMPLE, BUCKET), or its new values are written into it, where a filter on the partition does not find them (the record index; 1.2.0).
 #}
-{% macro require_property_of_hudi(caller_name, name, value, own, is_merged) %}
+{% macro require_property_of_hudi(caller_name, name, value, own, is_merged, place="tblproperties") %}
     {%- set value = value | string -%}
+    {%- set said = place ~ " " ~ name -%}
     {%- if name == "type" -%}
-        {%- do alluvium.require_one_of(caller_name, "tblproperties type", value, ["cow", "mor"]) -%}
+        {%- do alluvium.require_one_of(caller_name, said, value, ["cow", "mor"]) -%}
     {%- elif name == "hoodie.index.type" and is_merged -%}
         {%- do alluvium.require_one_of(
-            caller_name, "tblproperties hoodie.index.type", value, ["GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "GLOBAL_RECORD_LEVEL_INDEX"],
+            caller_name, said, value, ["GLOBAL_SIMPLE", "GLOBAL_BLOOM", "RECORD_INDEX", "GLOBAL_RECORD_LEVEL_INDEX"],
         ) -%}
     {%- elif name in own and ".sync." not in name and "_sync." not in name -%}
-        {%- do alluvium.require_one_of(caller_name, "tblproperties " ~ name, value | lower, [own[name] | lower]) -%}
+        {%- do alluvium.require_one_of(caller_name, said, value | lower, [own[name] | lower]) -%}
     {%- elif is_merged and name in [
         "preCombineField", "orderingFields", "hoodie.index.class", "hoodie.populate.meta.fields", "hoodie.datasource.write.operation",
         "hoodie.datasource.write.recordkey.field", "hoodie.datasource.write.precombine.field", "hoodie.datasource.write.partitionpath.field",
         "hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.payload.class", "hoodie.datasource.write.drop.partition.columns",
     ] -%}
-        {% do alluvium.raise_invalid(caller_name, "tblproperties " ~ name, value, "none: how rows are keyed and written is this project's") %}
+        {% do alluvium.raise_invalid(caller_name, said, value, "none: how rows are keyed and written is this project's") %}
     {%- endif -%}
 {% endmacro %}
 
@@ -342,10 +349,52 @@ from (
 
 
 {% macro require_session_of_hudi(caller_name) %}
-    {%- if "HoodieSparkSessionExtension" not in (alluvium.session_setting("spark.sql.extensions") or "") -%}
+    {%- set settings = {} -%}
+    {%- for row in alluvium.query_rows("set") -%}
+        {%- do settings.update({row.key: row.value}) -%}
+    {%- endfor -%}
+    {%- if "HoodieSparkSessionExtension" not in settings.get("spark.sql.extensions", "") -%}
         {% do alluvium.raise_invalid(
             caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt, and of `alluvium serve start` where a Thrift server has the session (docs/guide/hudi.md)",
         ) %}
+    {%- endif -%}
+    {%- for name, value in settings.items() -%}
+        {%- do alluvium.require_setting_of_hudi(caller_name, "setting of the session", name, value) -%}
+    {%- endfor -%}
+    {%- for name, value in alluvium.defaults_of_hudi().items() -%}
+        {%- do alluvium.require_setting_of_hudi(caller_name, "hudi-defaults.conf", name, value) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# What a file of the machine says (`/etc/hudi/conf` or HUDI_CONF_DIR). #}
+{% macro defaults_of_hudi() %}
+    {%- set call = "java_method('org.apache.hudi.common.config.DFSPropertiesConfiguration', 'getGlobalProps')" -%}
+    {%- set defaults = {} -%}
+    {%- for row in alluvium.query_rows("select " ~ call ~ " as defaults") -%}
+        {%- for name, value in modules.re.findall("([\\w.]+)=([^,}]*)", row.defaults) -%}
+            {%- do defaults.update({name: value}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(defaults) }}
+{% endmacro %}
+
+
+{#
+    Either comes before a table's own properties, for whoever writes and whoever reads (1.2.0): after `set hoodie.index.type = SIMPLE` of one client of a server, rows that move
+    would be in every table twice, and a query of another type or merge sees no log files, or each of them as more rows.
+#}
+{% macro require_setting_of_hudi(caller_name, place, name, value) %}
+    {%- set option = name | replace("spark.hoodie.", "hoodie.") -%}
+    {%- set allowed = {
+        "hoodie.index.type": ["GLOBAL_SIMPLE", "GLOBAL_BLOOM"],
+        "hoodie.datasource.query.type": ["snapshot"],
+        "hoodie.datasource.merge.type": ["payload_combine"],
+    } -%}
+    {%- if option in allowed -%}
+        {%- do alluvium.require_one_of(caller_name, place ~ " " ~ name, value, allowed[option]) -%}
+    {%- elif option.startswith("hoodie.") -%}
+        {%- do alluvium.require_property_of_hudi(caller_name, option, value, alluvium.fixed_properties_of_hudi(true), true, place) -%}
     {%- endif -%}
 {% endmacro %}
 

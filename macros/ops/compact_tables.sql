@@ -29,7 +29,10 @@
 
 {# What the statement gives. A session that lives on, a Thrift server's, would read the files of Hudi's that it had listed before, and which may be gone (1.2.0). #}
 {% macro maintain(table, statement) %}
-    {%- do alluvium.require_clock_of_hudi("maintain", table.relation) if table.file_format == "hudi" -%}
+    {%- if table.file_format == "hudi" -%}
+        {%- do alluvium.require_session_of_hudi("maintain: " ~ table.relation) -%}
+        {%- do alluvium.require_clock_of_hudi("maintain", table.relation) -%}
+    {%- endif -%}
     {%- set rows = alluvium.query_rows(statement) -%}
     {%- do run_query("refresh table " ~ table.relation) if table.file_format == "hudi" -%}
     {{ return(rows) }}

@@ -81,6 +81,19 @@ def test_row_of_another_partition_stays_unless_the_index_is_global(hudi: SparkSe
     assert len(notes(hudi)) == rows
 
 
+@pytest.mark.parametrize("prefix", ["", "spark."])
+def test_setting_of_the_session_comes_before_a_property_of_the_table(hudi: SparkSession, prefix: str) -> None:
+    """require_setting_of_hudi refuses it, and what hudi-defaults.conf says, which comes before both."""
+    options = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.spark.sql.insert.into.operation": "upsert"}
+    create(hudi, "cow", "select '1' as id, 'old' as note, 'a' as part", **options)
+    hudi.sql(f"set {prefix}hoodie.index.type = SIMPLE")
+    try:
+        hudi.sql(f"insert into {TABLE} (id, note, part) select '1', 'new', 'b'")
+    finally:
+        hudi.sql(f"reset {prefix}hoodie.index.type")
+    assert len(notes(hudi)) == 2
+
+
 def test_keys_of_several_columns_collide(hudi: SparkSession) -> None:
     """keyed_rows makes a key that is another text for other values."""
     properties = {"primaryKey": "id,other", "hoodie.spark.sql.insert.into.operation": "upsert"}

@@ -1,4 +1,4 @@
-"""What stands in the way of a write to Hudi's tables: a clock, and what killed runs leave.
+"""What stands in the way of a write to Hudi's tables: a clock, settings, and what killed runs leave.
 
 Collected with ``--file-format hudi_cow`` or ``hudi_mor`` (tests/python/hudi/test_in_hudi.py).
 """
@@ -26,11 +26,10 @@ UNTIL = {"until": 9_223_372_036_825_200_000}
 FIRST = {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "note": "old", **UNTIL}) for n in range(2)))}
 SECOND = {"t+0+2.json": lines(postgresql("u", 20, {"id": 0, "note": "new", **UNTIL}))}
 OLD, NEW = {0: "old", 1: "old"}, {0: "new", 1: "old"}
-LATE, LEFT, FAILED, SHAPED, MOVED = (
+LATE, SETTING, LEFT, FAILED, SHAPED, MOVED = FEEDS_HERE = tuple(
     Feed(name, COLUMNS, models=("log", "state", "living"), recorded=True)
-    for name in ("late", "left", "failed", "shaped", "moved_to_delta")
+    for name in ("late", "setting", "left", "failed", "shaped", "moved_to_delta")
 )
-FEEDS_HERE = (LATE, LEFT, FAILED, SHAPED, MOVED)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +68,22 @@ def test_clock_that_is_behind_the_table_loses_no_row(written: Project) -> None:
     assert notes(written, LATE) == OLD
     assert not written.dbt("run", "--select", state).failed
     assert notes(written, LATE) == NEW
+
+
+def test_setting_of_a_client_loses_no_row(written: Project) -> None:
+    """Of a Thrift server's session, which all share, or of a profile."""
+    written.land(SETTING, SECOND)
+    state = SETTING.nodes["state"]
+    written.spark.sql("set hoodie.datasource.write.operation = insert")
+    try:
+        outcome = written.dbt("run", "--select", f"+{state}")
+    finally:
+        written.spark.sql("reset hoodie.datasource.write.operation")
+    assert outcome.failed == {state}
+    assert 'setting of the session hoodie.datasource.write.operation is "insert"' in outcome.messages[state]
+    assert notes(written, SETTING) == OLD
+    assert not written.dbt("run", "--select", state).failed
+    assert notes(written, SETTING) == NEW
 
 
 def test_folders_that_a_killed_rebuild_has_left_stop_no_other(written: Project) -> None:

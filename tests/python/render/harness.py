@@ -156,7 +156,7 @@ class Renderer:
         columns: names of the columns that a relation has in the database, each a string.
         types: other types by relation and column.
         absent: identifiers of the relations that the database does not have.
-        answers: rows of a query, by a text that the query (whitespace folded) contains.
+        answers: rows of a query, by a text that the query (whitespace folded) contains; by `set`, of that query alone.
         queries: the queries that ran, whitespace folded.
         spark: what runs the queries, in place of `answers`.
         messages: what was logged.
@@ -332,11 +332,18 @@ class Renderer:
         if self.spark is not None:
             return [_Row(row.asDict()) for row in self.spark.sql(sql).collect()]
         for text, rows in self.answers.items():
-            if text in folded:
+            if folded == text or (text in folded and text != "set"):
                 return [_Row(row) for row in rows]
         if re.fullmatch(r"set alluvium\.\S+( = .*)?", folded):
             return []  # a setting that no earlier step of the run has left, or one that this step leaves
         raise AssertionError(f"this query was not expected: {folded}")
+
+
+# What a session with Hudi answers; for `Renderer.answers`.
+SESSION_OF_HUDI: dict[str, Sequence[Mapping[str, Any]]] = {
+    "set": [{"key": "spark.sql.extensions", "value": "delta,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"}],
+    "DFSPropertiesConfiguration": [{"defaults": "{}"}],
+}
 
 
 @cache

@@ -10,12 +10,12 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .feeds import column, feed
-from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import SESSION_OF_HUDI, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 STATE, HISTORY = relation("slv_shop__orders_state"), relation("slv_shop__orders_history")
 TMP = relation("tmp")
 EXTENSIONS = {
-    "set spark.sql.extensions": [{"value": "delta,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"}],
+    **SESSION_OF_HUDI,
     "set spark.sql.warehouse.dir": [{"value": "file:/tmp/warehouse"}],
 }
 MERGE: dict[str, Any] = {
@@ -409,13 +409,51 @@ def test_require_hudi() -> None:
     hudi().render("require_hudi", "m")
     hudi().render("require_session_of_hudi", "m")
     renderer = hudi()
-    renderer.answers = {"set spark.sql.extensions": [{"value": "<undefined>"}]}
+    renderer.answers = {"set": [{"key": "spark.sql.extensions", "value": "io.delta.sql.DeltaSparkSessionExtension"}]}
     for macro in ("require_hudi", "require_session_of_hudi"):
         with pytest.raises(Exception, match="ALLUVIUM_FILE_FORMAT=hudi"):
             renderer.render(macro, "m")
     elsewhere = hudi(location_root="s3a://bucket/silver")
     assert 'location_root is "s3a://bucket/silver"' in elsewhere.refusal("require_hudi", "m")
     assert "macro behind a table of Hudi's" in hudi(root_macros={}).refusal("require_hudi", "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("hoodie.index.type", "RECORD_INDEX", "GLOBAL_SIMPLE, GLOBAL_BLOOM"),
+        ("spark.hoodie.index.type", "SIMPLE", "GLOBAL_SIMPLE, GLOBAL_BLOOM"),
+        ("hoodie.datasource.write.operation", "insert", "none"),
+        ("hoodie.spark.sql.insert.into.operation", "insert", "upsert"),
+        ("hoodie.payload.delete.field", "gone", "_cdc_op"),
+        ("hoodie.datasource.query.type", "read_optimized", "snapshot"),
+        ("hoodie.datasource.merge.type", "skip_merge", "payload_combine"),
+    ],
+)
+def test_setting_of_the_session_or_the_machine_that_would_lose_rows_is_refused(
+    name: str, value: str, allowed: str
+) -> None:
+    of_session = hudi()
+    of_session.answers["set"] = [*EXTENSIONS["set"], {"key": name, "value": value}]
+    of_machine = hudi()
+    of_machine.answers["DFSPropertiesConfiguration"] = [{"defaults": f"{{hoodie.b=1, {name}={value}}}"}]
+    for place, renderer in (("setting of the session", of_session), ("hudi-defaults.conf", of_machine)):
+        with pytest.raises(CompilationError) as refused:
+            renderer.render("require_session_of_hudi", "m")
+        assert f"m: {place} " in str(refused.value)
+        assert f'{name.removeprefix("spark.")} is "{value}"; allowed: {allowed}' in str(refused.value)
+
+
+def test_other_settings_are_let_through() -> None:
+    renderer = hudi()
+    fixed = renderer.render("fixed_properties_of_hudi", True)
+    others = {"spark.app.name": "a", "hoodie.parquet.max.file.size": "1", "hoodie.datasource.hive_sync.enable": "true"}
+    pairs = {**fixed, **others}.items()
+    renderer.answers["set"] = [*EXTENSIONS["set"], *({"key": name, "value": value} for name, value in pairs)]
+    renderer.answers["DFSPropertiesConfiguration"] = [{"defaults": "{hoodie.a=1,2, hoodie.b=}"}]
+    renderer.render("require_session_of_hudi", "m")
+    assert renderer.render("defaults_of_hudi") == {"hoodie.a": "1", "hoodie.b": ""}
+    renderer.render("require_setting_of_hudi", "m", "setting", "spark.app.name", "hoodie.index.type")
 
 
 def test_format_of_the_table_and_of_the_model() -> None:

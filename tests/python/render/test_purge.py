@@ -9,7 +9,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, model, shop, staged
-from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import SESSION_OF_HUDI, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 HASH = "ab" * 32
 BARRIER = {"keys": "select key_hash, until_position from purged", "is_bounded": False}
@@ -200,7 +200,7 @@ def in_hudi(table_type: str) -> Renderer:
             "call ": [],
             "show tables": [],
             "insert into": [],
-            "set spark.sql.extensions": [{"value": "HoodieSparkSessionExtension"}],
+            **SESSION_OF_HUDI,
         }
     )
     renderer.answers = {"('type')": [{"value": table_type}], **renderer.answers}
@@ -211,11 +211,11 @@ def in_hudi(table_type: str) -> Renderer:
 
 def test_session_without_hudi_purges_no_table_of_hudis() -> None:
     renderer = in_hudi("cow")
-    renderer.answers["set spark.sql.extensions"] = [{"value": "io.delta.sql.DeltaSparkSessionExtension"}]
+    renderer.answers["set"] = [{"key": "spark.sql.extensions", "value": "io.delta.sql.DeltaSparkSessionExtension"}]
     said = 'purge_rows: silver.slv_shop__orders_state: file_format is "hudi"; allowed: delta, or a session'
     with pytest.raises(CompilationError, match=re.escape(said)):
         purge(renderer, {"id": 1001}, dry_run=False)
-    assert renderer.queries == ["set spark.sql.extensions"]
+    assert renderer.queries == ["set"]
 
 
 def test_rows_in_hudi_are_written_as_removed() -> None:
@@ -250,6 +250,8 @@ def test_rewrite_marked_files() -> None:
     assert [sql.split(" (")[0].split("(")[0] for sql in ran] == [
         f"show tblproperties {STATE}",
         "call run_compaction",
+        "set",
+        "select java_method",
         "call show_commits",
         "call run_compaction",
         f"refresh table {STATE}",
@@ -269,6 +271,7 @@ def test_is_newest_commit_older_sql() -> None:
 
 def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
     macros.answers = {
+        **SESSION_OF_HUDI,
         "set spark.": [],
         "reset spark.": [],
         "vacuum ": [],
