@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from alluvium import AlluviumError, session, thrift_security
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
     from alluvium.profile import SessionTarget
@@ -226,7 +227,21 @@ def listen(target: SessionTarget, host: str = HOST, port: int = PORT) -> SparkSe
                 f"serve: Spark's server does not start: {thrift_security.first_cause(error)}."
             ) from error
     thrift_security.require_as_asked(started, host, target.parameters)
+    _share_metastore(spark, started)
     return spark
+
+
+def _share_metastore(spark: SparkSession, started: JavaObject) -> None:
+    """Have the connections of clients ask the metastore with the options that the session has, where it is local.
+
+    Spark (3.5.7) gives them one more of DataNucleus, and Hive keeps one set of options in a JVM: whenever a connection
+    ended (SessionState.close) the metastore was opened anew, and by the session's next statement again. The one before
+    was then closed by a finalizer of DataNucleus, which calls ``System.gc()``.
+    """
+    options, pattern = started.getHiveConf(), "jdo|datanucleus"
+    own = spark._jsparkSession.sharedState().externalCatalog().unwrapped().client().conf().getValByRegex(pattern)
+    for name in set(options.getValByRegex(pattern)) - set(own):
+        options.unset(name)
 
 
 def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: tuple[str, ...] = ()) -> Address:
