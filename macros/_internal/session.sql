@@ -60,8 +60,28 @@
     {%- if execute and alluvium.is_session_shared() and (
         flags.WHICH == "run-operation" or alluvium.session_setting("alluvium.build") == alluvium.run_id()
     ) -%}
+        {%- do alluvium.forget_run() -%}
         {%- do run_query("reset alluvium.build") -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# What `remember` has left: a session that lives on would have some hundred settings more with each build. #}
+{% macro forget_run() %}
+    {%- for row in alluvium.query_rows("set") if row.key.startswith("alluvium.") and alluvium.run_id() in row.key.split(".") -%}
+        {%- do run_query("reset " ~ row.key) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    The last of every post-hook. dbt-spark (1.11) leaves the view of the rows that a model has merged. Spark (3.5.7) keeps its plan in memory, and analyses every temporary view of the session
+    whenever a connection to a Thrift server ends: dbt ends one after each model and test.
+#}
+{% macro drop_views_of_run() %}
+    {%- for name in ["__dbt_tmp", "__dbt_tmp__rows", "__rows"] if name == "__dbt_tmp" or alluvium.is_hudi() -%}
+        {%- do run_query("drop view if exists " ~ api.Relation.create(identifier=this.identifier ~ name)) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

@@ -459,16 +459,26 @@ def test_claim_session() -> None:
 
 
 def test_release_session() -> None:
-    renderer = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}], "reset": []})
+    renderer = Renderer(answers=SHARED | {"set": [], "set alluvium.build": [{"value": "b1"}], "reset": []})
     renderer.render("release_session")
     assert "reset alluvium.build" not in renderer.queries
     renderer.which = "run-operation"
     renderer.render("release_session")
     assert renderer.queries[-1] == "reset alluvium.build"
     mine = Renderer(answers=SHARED | {"reset": []})
-    mine.answers["set alluvium.build"] = [{"value": mine.render("run_id")}]
+    run = mine.render("run_id")
+    keys = (f"alluvium.key.{run}.silver.orders", "alluvium.key.b1.silver.orders", "alluvium.build", "spark.app.id")
+    mine.answers |= {"set alluvium.build": [{"value": run}], "set": [{"key": key, "value": run} for key in keys]}
     mine.render("release_session")
-    assert mine.queries[-1] == "reset alluvium.build"
+    assert mine.queries[-2:] == [f"reset alluvium.key.{run}.silver.orders", "reset alluvium.build"]
+    assert mine.does("forget_run") == ["set", f"reset alluvium.key.{run}.silver.orders"]
+
+
+def test_drop_views_of_run() -> None:
+    for file_format, views in (("delta", ["__dbt_tmp"]), ("hudi", ["__dbt_tmp", "__dbt_tmp__rows", "__rows"])):
+        renderer = Renderer(file_format=file_format)
+        assert renderer.does("drop_views_of_run") == []
+        assert renderer.dropped_views == [f"stg_shop__orders{view}" for view in views]
 
 
 def test_require_claimed_session() -> None:
