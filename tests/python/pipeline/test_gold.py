@@ -289,6 +289,13 @@ def test_mart_follows_a_state_that_was_built_anew_alone(project: Project) -> Non
     assert ("Pomme" in titles, "Apfel" in titles) == (True, False)
 
 
+def test_no_view_of_written_rows_stays_in_the_session(project: Project) -> None:
+    """Of logs, states and marts; a Thrift server would analyse each whenever a connection ends."""
+    run(project)
+    views = project.spark.sql("show views").collect()
+    assert [view.viewName for view in views if view.viewName.endswith(("__dbt_tmp", "__rows"))] == []
+
+
 def test_no_sample_event_is_rejected(project: Project) -> None:
     for entity in ENTITIES:
         assert {row["_cdc_reject_detail"] for row in project.rows(f"{SILVER}.stg_shop__{entity}")} == {None}

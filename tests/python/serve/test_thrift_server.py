@@ -25,7 +25,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 
-from alluvium import AlluviumError, java, session, thrift_server
+from alluvium import AlluviumError, java, session, thrift_security, thrift_server
 from alluvium.demo import loads
 from alluvium.profile import SessionTarget
 from alluvium.thrift_server import Address, Place
@@ -82,6 +82,22 @@ def test_first_cause_is_said_where_sparks_server_does_not_start(
     with pytest.raises(AlluviumError) as failed:
         thrift_server.listen(target)
     assert str(failed.value) == "serve: Spark's server does not start: java.net.BindException: Address in use."
+
+
+def test_connections_have_the_options_of_the_sessions_metastore(
+    target: SessionTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = Mock()
+    started = spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2.startWithContext.return_value
+    client = spark._jsparkSession.sharedState().externalCatalog().unwrapped().client()
+    client.conf().getValByRegex.side_effect = {"jdo|datanucleus": {"javax.jdo.a": "1"}}.get
+    started.getHiveConf().getValByRegex.side_effect = {
+        "jdo|datanucleus": {"javax.jdo.a": "1", "datanucleus.b": "2"}
+    }.get
+    monkeypatch.setattr(session, "get_or_create", lambda *_: spark)
+    monkeypatch.setattr(thrift_security, "require_as_asked", lambda *_: None)
+    assert thrift_server.listen(target) is spark
+    started.getHiveConf().unset.assert_called_once_with("datanucleus.b")
 
 
 def test_each_server_has_its_own_logs_of_statements(target: SessionTarget, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,6 +279,35 @@ def test_one_server_a_place(terminal: Terminal) -> None:
 def test_project_is_built_over_the_server(terminal: Terminal) -> None:
     assert "ERROR=0" in terminal.types(*BUILD)
     assert_as_expected(terminal, FIRST)
+
+
+@pytest.mark.slow
+def test_build_leaves_nothing_in_the_session(terminal: Terminal) -> None:
+    """What stays there stays until the server ends, and each connection that ends looks at all views."""
+    assert [view["viewName"] for view in terminal.rows("show views")] == []
+    settings = [str(row["key"]) for row in terminal.rows("set")]
+    own = {name for name in settings if name.startswith("alluvium.")}
+    assert own == {"alluvium.is_shared", "alluvium.project_directory"}
+
+
+@pytest.mark.slow
+def test_connection_costs_no_more_than_some_statements(terminal: Terminal) -> None:
+    """About two; twenty where the metastore is opened anew with each (Spark 3.5.7)."""
+    statement = "show databases"
+    terminal.rows(statement)
+
+    def seconds(connections: int, statements: int) -> float:
+        begun = time.monotonic()
+        for _ in range(connections):
+            with contextlib.closing(hive.connect("127.0.0.1", terminal.port)) as connection:
+                cursor = connection.cursor()
+                for _ in range(statements):
+                    cursor.execute(statement)
+                    cursor.fetchall()
+        return time.monotonic() - begun
+
+    one_statement = (seconds(1, 101) - seconds(1, 1)) / 100
+    assert seconds(20, 1) / 20 < 10 * one_statement
 
 
 @pytest.mark.slow
