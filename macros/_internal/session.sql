@@ -57,18 +57,17 @@
 
 {# At the end of a build, whatever came of it; by hand after one that was killed. #}
 {% macro release_session() %}
-    {%- if execute and alluvium.is_session_shared() and (
-        flags.WHICH == "run-operation" or alluvium.session_setting("alluvium.build") == alluvium.run_id()
-    ) -%}
-        {%- do alluvium.forget_run() -%}
+    {%- set claim = alluvium.session_setting("alluvium.build") if execute and alluvium.is_session_shared() -%}
+    {%- if claim and (flags.WHICH == "run-operation" or claim == alluvium.run_id()) -%}
+        {%- do alluvium.forget_run(claim) -%}
         {%- do run_query("reset alluvium.build") -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {# What `remember` has left: a session that lives on would have some hundred settings more with each build. #}
-{% macro forget_run() %}
-    {%- for row in alluvium.query_rows("set") if row.key.startswith("alluvium.") and alluvium.run_id() in row.key.split(".") -%}
+{% macro forget_run(run_id) %}
+    {%- for row in alluvium.query_rows("set") if row.key.startswith("alluvium.") and run_id in row.key.split(".") -%}
         {%- do run_query("reset " ~ row.key) -%}
     {%- endfor -%}
 {% endmacro %}

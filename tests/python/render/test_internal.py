@@ -459,19 +459,22 @@ def test_claim_session() -> None:
 
 
 def test_release_session() -> None:
-    renderer = Renderer(answers=SHARED | {"set": [], "set alluvium.build": [{"value": "b1"}], "reset": []})
+    left = {"set": [{"key": "alluvium.key.b1.silver.orders", "value": "id"}], "reset": []}
+    renderer = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]} | left)
     renderer.render("release_session")
     assert "reset alluvium.build" not in renderer.queries
     renderer.which = "run-operation"
     renderer.render("release_session")
-    assert renderer.queries[-1] == "reset alluvium.build"
+    assert renderer.queries[-2:] == ["reset alluvium.key.b1.silver.orders", "reset alluvium.build"]
+    free = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "<undefined>"}]}, which="run-operation")
+    free.render("release_session")
     mine = Renderer(answers=SHARED | {"reset": []})
     run = mine.render("run_id")
     keys = (f"alluvium.key.{run}.silver.orders", "alluvium.key.b1.silver.orders", "alluvium.build", "spark.app.id")
     mine.answers |= {"set alluvium.build": [{"value": run}], "set": [{"key": key, "value": run} for key in keys]}
     mine.render("release_session")
     assert mine.queries[-2:] == [f"reset alluvium.key.{run}.silver.orders", "reset alluvium.build"]
-    assert mine.does("forget_run") == ["set", f"reset alluvium.key.{run}.silver.orders"]
+    assert mine.does("forget_run", run) == ["set", f"reset alluvium.key.{run}.silver.orders"]
 
 
 def test_drop_views_of_run() -> None:

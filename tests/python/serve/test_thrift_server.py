@@ -281,13 +281,19 @@ def test_project_is_built_over_the_server(terminal: Terminal) -> None:
     assert_as_expected(terminal, FIRST)
 
 
+OF_THE_SERVER = {"alluvium.is_shared", "alluvium.project_directory"}
+
+
+def own_settings(terminal: Terminal) -> set[str]:
+    names = {str(row["key"]) for row in terminal.rows("set")}
+    return {name for name in names if name.startswith("alluvium.")}
+
+
 @pytest.mark.slow
 def test_build_leaves_nothing_in_the_session(terminal: Terminal) -> None:
     """What stays there stays until the server ends, and each connection that ends looks at all views."""
     assert [view["viewName"] for view in terminal.rows("show views")] == []
-    settings = [str(row["key"]) for row in terminal.rows("set")]
-    own = {name for name in settings if name.startswith("alluvium.")}
-    assert own == {"alluvium.is_shared", "alluvium.project_directory"}
+    assert own_settings(terminal) == OF_THE_SERVER
 
 
 @pytest.mark.slow
@@ -359,7 +365,9 @@ def test_one_build_at_a_time(terminal: Terminal) -> None:
     (command,) = re.findall(r"`(dbt run-operation release_session [^`]*)`", refused)
     assert f"`{command}`" in PAGE.read_text(encoding="utf-8")
     assert "has the session" in terminal.types(*BUILD, code=2)
+    assert own_settings(terminal) > OF_THE_SERVER
     terminal.types(*shlex.split(command))
+    assert own_settings(terminal) == OF_THE_SERVER
     terminal.types(*BUILD)
     assert_as_expected(terminal, THIRD)
 
