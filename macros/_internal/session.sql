@@ -68,7 +68,7 @@
 {# What `remember` has left: a session that lives on would have some hundred settings more with each build. #}
 {% macro forget_run(run_id) %}
     {%- for row in alluvium.query_rows("set") if row.key.startswith("alluvium.") and run_id in row.key.split(".") -%}
-        {%- do run_query("reset " ~ row.key) -%}
+        {%- do run_query("reset " ~ alluvium.quoted_identifier(row.key)) -%}
     {%- endfor -%}
 {% endmacro %}
 

@@ -440,7 +440,9 @@ def _project(recorded: Sequence[str]) -> dict[str, Any]:
     project["models"]["alluvium"]["gold"]["+schema"] = GOLD
     project["vars"] = {"alluvium_ledger_schema": SILVER}
     of_recorded = f"results | selectattr('node.name', 'in', {list(recorded)}) | list"
-    project["on-run-end"] = ["{{ alluvium.record_run(" + of_recorded + ") }}"]
+    project["on-run-end"] = [
+        hook.replace("record_run(results)", f"record_run({of_recorded})") for hook in project["on-run-end"]
+    ]
     return project
 
 

@@ -465,7 +465,7 @@ def test_release_session() -> None:
     assert "reset alluvium.build" not in renderer.queries
     renderer.which = "run-operation"
     renderer.render("release_session")
-    assert renderer.queries[-2:] == ["reset alluvium.key.b1.silver.orders", "reset alluvium.build"]
+    assert renderer.queries[-2:] == ["reset `alluvium.key.b1.silver.orders`", "reset alluvium.build"]
     free = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "<undefined>"}]}, which="run-operation")
     free.render("release_session")
     mine = Renderer(answers=SHARED | {"reset": []})
@@ -473,8 +473,8 @@ def test_release_session() -> None:
     keys = (f"alluvium.key.{run}.silver.orders", "alluvium.key.b1.silver.orders", "alluvium.build", "spark.app.id")
     mine.answers |= {"set alluvium.build": [{"value": run}], "set": [{"key": key, "value": run} for key in keys]}
     mine.render("release_session")
-    assert mine.queries[-2:] == [f"reset alluvium.key.{run}.silver.orders", "reset alluvium.build"]
-    assert mine.does("forget_run", run) == ["set", f"reset alluvium.key.{run}.silver.orders"]
+    assert mine.queries[-2:] == [f"reset `alluvium.key.{run}.silver.orders`", "reset alluvium.build"]
+    assert mine.does("forget_run", run) == ["set", f"reset `alluvium.key.{run}.silver.orders`"]
 
 
 def test_drop_views_of_run() -> None:
