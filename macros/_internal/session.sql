@@ -74,12 +74,12 @@
 
 
 {#
-    The last of every post-hook. dbt-spark (1.11) leaves the view of the rows that a model has merged. Spark (3.5.7) keeps its plan in memory, and analyses every temporary view of the session
-    whenever a connection to a Thrift server ends: dbt ends one after each model and test.
+    The last of every post-hook. dbt-spark (1.11) leaves the view of the rows that a model has written, and Spark (3.5.7) analyses every temporary view of the session whenever a connection to a
+    Thrift server ends: dbt ends one after each model and test. Dropped in that moment, a view would be an error of the connection that ends.
 #}
-{% macro drop_views_of_run() %}
+{% macro empty_views_of_run() %}
     {%- for name in ["__dbt_tmp", "__dbt_tmp__rows", "__rows"] if name == "__dbt_tmp" or alluvium.is_hudi() -%}
-        {%- do run_query("drop view if exists " ~ api.Relation.create(identifier=this.identifier ~ name)) -%}
+        {%- do run_query("create or replace temporary view " ~ api.Relation.create(identifier=this.identifier ~ name) ~ " as select 'written' as rows") -%}
     {%- endfor -%}
 {% endmacro %}
 

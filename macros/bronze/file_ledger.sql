@@ -257,5 +257,5 @@ declaration string comment 'the options that the lines were decoded with, as has
     {%- elif execute -%}
         {%- do alluvium.check_offsets(this, none) -%}
     {%- endif -%}
-    {%- do alluvium.drop_views_of_run() if execute -%}
+    {%- do alluvium.empty_views_of_run() if execute -%}
 {% endmacro %}

@@ -105,7 +105,7 @@
             {%- do alluvium.remember("written", this, "true") -%}
             {%- do run_query(alluvium.set_properties_sql(this, properties, alluvium.properties_of_merged_table() if properties.generation else {})) -%}
         {%- endif -%}
-        {%- do alluvium.drop_views_of_run() -%}
+        {%- do alluvium.empty_views_of_run() -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -289,11 +289,13 @@ def test_mart_follows_a_state_that_was_built_anew_alone(project: Project) -> Non
     assert ("Pomme" in titles, "Apfel" in titles) == (True, False)
 
 
-def test_no_view_of_written_rows_stays_in_the_session(project: Project) -> None:
-    """Of logs, states and marts; a Thrift server would analyse each whenever a connection ends."""
+def test_views_of_written_rows_are_emptied(project: Project) -> None:
+    """Of logs, states and marts; a Thrift server analyses each whenever a connection ends."""
     run(project)
-    views = project.spark.sql("show views").collect()
-    assert [view.viewName for view in views if view.viewName.endswith(("__dbt_tmp", "__rows"))] == []
+    names = [view.viewName for view in project.spark.sql("show views").collect()]
+    left = [name for name in names if name.endswith(("__dbt_tmp", "__rows"))]
+    assert {f"{name}__dbt_tmp" for name in (MART, AGGREGATE, "stg_shop__orders")} <= set(left)
+    assert {name: project.spark.table(name).columns for name in left} == {name: ["rows"] for name in left}
 
 
 def test_no_sample_event_is_rejected(project: Project) -> None:

@@ -158,7 +158,7 @@ class Renderer:
         absent: identifiers of the relations that the database does not have.
         answers: rows of a query, by a text that the query (whitespace folded) contains; by `set`, of that query alone.
         queries: the queries that ran, whitespace folded.
-        dropped_views: the views that a post-hook has dropped last, which `queries` does not have.
+        emptied_views: the views that a post-hook has emptied at its end, which `queries` does not have.
         spark: what runs the queries, in place of `answers`.
         messages: what was logged.
         warnings: what dbt would warn of.
@@ -198,7 +198,7 @@ class Renderer:
     absent: Sequence[str] = ("cdc_purge_ledger",)
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
-    dropped_views: list[str] = field(default_factory=list)
+    emptied_views: list[str] = field(default_factory=list)
     spark: SparkSession | None = None
     messages: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -330,8 +330,9 @@ class Renderer:
 
     def _run_query(self, sql: str) -> list[_Row]:
         folded = fold(sql)
-        if self.spark is None and re.fullmatch(r"drop view if exists \w+__(dbt_tmp|rows)", folded):
-            self.dropped_views.append(folded.rpartition(" ")[2])
+        emptied = re.fullmatch(r"create or replace temporary view (\w+) as select 'written' as rows", folded)
+        if self.spark is None and emptied:
+            self.emptied_views.append(emptied[1])
             return []
         self.queries.append(folded)
         if self.spark is not None:

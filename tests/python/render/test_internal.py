@@ -477,11 +477,11 @@ def test_release_session() -> None:
     assert mine.does("forget_run", run) == ["set", f"reset `alluvium.key.{run}.silver.orders`"]
 
 
-def test_drop_views_of_run() -> None:
+def test_empty_views_of_run() -> None:
     for file_format, views in (("delta", ["__dbt_tmp"]), ("hudi", ["__dbt_tmp", "__dbt_tmp__rows", "__rows"])):
         renderer = Renderer(file_format=file_format)
-        assert renderer.does("drop_views_of_run") == []
-        assert renderer.dropped_views == [f"stg_shop__orders{view}" for view in views]
+        assert renderer.does("empty_views_of_run") == []
+        assert renderer.emptied_views == [f"stg_shop__orders{view}" for view in views]
 
 
 def test_require_claimed_session() -> None:
