@@ -518,14 +518,17 @@ def _parameters(said: list[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in said)
 
 
-def _next_cluster(clients: Clients, stack: Stack) -> dict[str, str]:
-    """CloudFormation does not notice that a cluster has ended itself; another number makes it start one."""
+def _living_cluster(clients: Clients, stack: Stack) -> Cluster | None:
+    """The cluster of a stack; None where there is none, or it has ended."""
     from alluvium.emr import cluster as clusters
 
-    if stack.cluster is None:
-        return {}
-    found = clusters.find(clients.emr, stack.cluster)
-    if found is not None and not found.has_ended:
+    found = clusters.find(clients.emr, stack.cluster) if stack.cluster else None
+    return None if found is None or found.has_ended else found
+
+
+def _next_cluster(clients: Clients, stack: Stack) -> dict[str, str]:
+    """CloudFormation does not notice that a cluster has ended itself; another number makes it start one."""
+    if stack.cluster is None or _living_cluster(clients, stack) is not None:
         return {}
     return {"ClusterNumber": str(int(stack.parameters.get("ClusterNumber", "1")) + 1)}
 
@@ -534,10 +537,9 @@ def _running_step(clients: Clients, stack: Stack) -> Step | None:
     """The step that ends with the cluster of a stack; None where none runs or waits."""
     from alluvium.emr import cluster as clusters
 
-    cluster = clusters.find(clients.emr, stack.cluster) if stack.cluster else None
-    if cluster is None or cluster.has_ended:
-        return None
-    return next((step for step in clusters.steps(clients.emr, cluster.id) if not step.has_ended), None)
+    cluster = _living_cluster(clients, stack)
+    known = clusters.steps(clients.emr, cluster.id) if cluster else []
+    return next((step for step in known if not step.has_ended), None)
 
 
 def _require_no_step(clients: Clients, stack: Stack, planned: ChangeSet, following: Following) -> None:
