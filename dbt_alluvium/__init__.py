@@ -9,13 +9,12 @@ and method `session`, or `thrift`, whose server has the session. Seeds are then 
 
 from __future__ import annotations
 
-import datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 from dbt.flags import get_flags
 from dbt.plugins.manager import dbtPlugin
+
+from dbt_alluvium import seed_values
 
 PROJECT = "alluvium"
 # Values of dbt's WHICH flag whose command talks to the database; "generate" is `dbt docs generate`.
@@ -58,9 +57,9 @@ class AlluviumPlugin(dbtPlugin):
             thrift_security.require_private_password(
                 chosen.target_name, credentials.host, credentials.auth, credentials.password, credentials.use_ssl
             )
-            write_seeds_exactly_over_thrift()
-            take_statements_without_rows()
-            check_certificates()
+            from dbt_alluvium import thrift_method
+
+            thrift_method.teach()
 
 
 def concerns(project_name: str, directory: Path) -> bool:
@@ -81,61 +80,7 @@ def write_seeds_exactly() -> None:
     """
     from dbt.adapters.spark.session import SessionConnectionWrapper
 
-    SessionConnectionWrapper._fix_binding = staticmethod(literal)  # type: ignore[method-assign]
-
-
-def write_seeds_exactly_over_thrift() -> None:
-    """Have the thrift method do so: PyHive quotes texts by itself, and dbt-spark 1.11 makes numbers floats, too."""
-    from dbt.adapters.spark.connections import PyhiveConnectionWrapper
-
-    PyhiveConnectionWrapper._fix_binding = staticmethod(text)  # type: ignore[assignment, method-assign]
-
-
-def take_statements_without_rows() -> None:
-    """Have the thrift method give no rows for a statement without a result; dbt's `run_query` fetches from any."""
-    from dbt.adapters.spark.connections import PyhiveConnectionWrapper
-
-    from alluvium.thrift_client import has_no_result
-
-    fetch = PyhiveConnectionWrapper.fetchall
-
-    def fetchall(wrapper: PyhiveConnectionWrapper) -> list[Any]:
-        try:
-            return fetch(wrapper)
-        except TypeError:
-            if not has_no_result(wrapper.description):
-                raise
-            return []
-
-    if fetch.__module__ != __name__:
-        PyhiveConnectionWrapper.fetchall = fetchall  # type: ignore[assignment, method-assign]
-
-
-def check_certificates() -> None:
-    """Have the thrift method with `use_ssl` look at the server's certificate: dbt-spark 1.11 takes any."""
-    from dbt.adapters.spark import connections
-
-    from alluvium import thrift_transport
-
-    connections.build_ssl_transport = thrift_transport.tls
-
-
-def text(value: Any) -> str | None:
-    """A value of a seed as the text that what stands around it casts; NULL stays."""
-    if value is None:
-        return None
-    if isinstance(value, datetime.datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S.%f}"
-    return f"{value:f}" if isinstance(value, Decimal) else str(value)
-
-
-def literal(value: Any) -> str:
-    """A value of a seed in Spark SQL; what stands around it casts it to the column's type."""
-    written = text(value)
-    if written is None:
-        return "null"
-    escaped = written.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    SessionConnectionWrapper._fix_binding = staticmethod(seed_values.literal)  # type: ignore[method-assign]
 
 
 plugins = [AlluviumPlugin]

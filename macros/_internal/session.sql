@@ -45,6 +45,8 @@
     {%- if execute and alluvium.is_run() and alluvium.is_session_shared() -%}
         {%- set other = alluvium.session_setting("alluvium.build") -%}
         {%- if other -%}
+            {#- dbt runs no on-run-end hook then. -#}
+            {%- do alluvium.forget_run(alluvium.run_id()) -%}
             {{ exceptions.raise_compiler_error(
                 "claim_session: another build (" ~ other ~ ") has the session of this server: wait until it has ended. If it was killed, "
                 ~ "`dbt run-operation release_session --target " ~ target.name ~ "` ends its claim"
@@ -57,10 +59,15 @@
 
 {# At the end of a build, whatever came of it; by hand after one that was killed. #}
 {% macro release_session() %}
-    {%- set claim = alluvium.session_setting("alluvium.build") if execute and alluvium.is_session_shared() -%}
-    {%- if claim and (flags.WHICH == "run-operation" or claim == alluvium.run_id()) -%}
-        {%- do alluvium.forget_run(claim) -%}
-        {%- do run_query("reset alluvium.build") -%}
+    {%- if execute and alluvium.is_session_shared() -%}
+        {%- set claim = alluvium.session_setting("alluvium.build") -%}
+        {%- set ended = claim if flags.WHICH == "run-operation" else alluvium.run_id() -%}
+        {#- `dbt test`, which claims nothing, has left settings, too. -#}
+        {%- do alluvium.forget_run(ended) if ended -%}
+        {%- if claim and claim == ended -%}
+            {%- do alluvium.empty_views_of_run() -%}
+            {%- do run_query("reset alluvium.build") -%}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -74,12 +81,19 @@
 
 
 {#
-    The last of every post-hook. dbt-spark (1.11) leaves the view of the rows that a model has written, and Spark (3.5.7) analyses every temporary view of the session whenever a connection to a
-    Thrift server ends: dbt ends one after each model and test. Dropped in that moment, a view would be an error of the connection that ends.
+    dbt-spark (1.11) leaves the views of the rows that a model has written, and Spark (3.5.7) analyses every temporary view of the session whenever a
+    connection to a Thrift server ends: a client's would take seconds. Dropped in that moment, a view would be an error of the connection that ends.
 #}
 {% macro empty_views_of_run() %}
-    {%- for name in ["__dbt_tmp", "__dbt_tmp__rows", "__rows"] if name == "__dbt_tmp" or alluvium.is_hudi() -%}
-        {%- do run_query("create or replace temporary view " ~ api.Relation.create(identifier=this.identifier ~ name) ~ " as select 'written' as rows") -%}
+    {%- set views = [] -%}
+    {#- A build that was killed is one of any models. -#}
+    {%- for id in (graph.nodes if flags.WHICH == "run-operation" else selected_resources) if id in graph.nodes -%}
+        {%- for suffix in ["__dbt_tmp", "__dbt_tmp__rows", "__rows"] -%}
+            {%- do views.append((graph.nodes[id].alias ~ suffix) | lower) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for view in alluvium.query_rows("show views") if view.isTemporary and view.viewName | lower in views -%}
+        {%- do run_query("create or replace temporary view " ~ alluvium.quoted_identifier(view.viewName) ~ " as select 'written' as rows") -%}
     {%- endfor -%}
 {% endmacro %}
 

@@ -257,5 +257,4 @@ declaration string comment 'the options that the lines were decoded with, as has
     {%- elif execute -%}
         {%- do alluvium.check_offsets(this, none) -%}
     {%- endif -%}
-    {%- do alluvium.empty_views_of_run() if execute -%}
 {% endmacro %}

@@ -145,7 +145,6 @@ where
         {%- do properties.update({"generation": alluvium.run_id()}) if cut.is_built_anew -%}
         {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
     {%- endif -%}
-    {%- do alluvium.empty_views_of_run() if execute -%}
 {% endmacro %}
 
 

@@ -105,7 +105,6 @@
             {%- do alluvium.remember("written", this, "true") -%}
             {%- do run_query(alluvium.set_properties_sql(this, properties, alluvium.properties_of_merged_table() if properties.generation else {})) -%}
         {%- endif -%}
-        {%- do alluvium.empty_views_of_run() -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -18,7 +18,6 @@
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" and not alluvium.has_same_inputs() -%}
         {%- do run_query("alter table " ~ this ~ " set tblproperties ('alluvium.inputs' = '" ~ alluvium.remembered("inputs", this) ~ "')") -%}
     {%- endif -%}
-    {%- do alluvium.empty_views_of_run() if execute -%}
 {% endmacro %}
 
 

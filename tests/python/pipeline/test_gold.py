@@ -289,13 +289,6 @@ def test_mart_follows_a_state_that_was_built_anew_alone(project: Project) -> Non
     assert ("Pomme" in titles, "Apfel" in titles) == (True, False)
 
 
-def test_views_of_written_rows_are_emptied(project: Project) -> None:
-    """Of logs, states and marts; a Thrift server analyses each whenever a connection ends."""
-    run(project, "--select", f"+{MART}", AGGREGATE)
-    for model in ("stg_shop__orders", "slv_shop__orders_state", MART, AGGREGATE):
-        assert project.spark.table(f"{model}__dbt_tmp").columns == ["rows"]
-
-
 def test_no_sample_event_is_rejected(project: Project) -> None:
     for entity in ENTITIES:
         assert {row["_cdc_reject_detail"] for row in project.rows(f"{SILVER}.stg_shop__{entity}")} == {None}

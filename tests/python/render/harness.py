@@ -158,7 +158,6 @@ class Renderer:
         absent: identifiers of the relations that the database does not have.
         answers: rows of a query, by a text that the query (whitespace folded) contains; by `set`, of that query alone.
         queries: the queries that ran, whitespace folded.
-        emptied_views: the views that a post-hook has emptied at its end, which `queries` does not have.
         spark: what runs the queries, in place of `answers`.
         messages: what was logged.
         warnings: what dbt would warn of.
@@ -198,7 +197,6 @@ class Renderer:
     absent: Sequence[str] = ("cdc_purge_ledger",)
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
-    emptied_views: list[str] = field(default_factory=list)
     spark: SparkSession | None = None
     messages: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -330,10 +328,6 @@ class Renderer:
 
     def _run_query(self, sql: str) -> list[_Row]:
         folded = fold(sql)
-        emptied = re.fullmatch(r"create or replace temporary view (\w+) as select 'written' as rows", folded)
-        if self.spark is None and emptied:
-            self.emptied_views.append(emptied[1])
-            return []
         self.queries.append(folded)
         if self.spark is not None:
             return [_Row(row.asDict()) for row in self.spark.sql(sql).collect()]

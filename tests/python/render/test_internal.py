@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -450,38 +451,62 @@ def test_claim_session() -> None:
     free = Renderer(answers=dict(SHARED))
     free.render("claim_session")
     assert free.queries[-1] == f"set alluvium.build = {free.render('run_id')}"
-    taken = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
+    taken = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}], "reset": []})
+    left = f"alluvium.ledger_schema.{taken.render('run_id')}"
+    taken.answers["set"] = [{"key": left, "value": "silver"}]
     with pytest.raises(
         CompilationError, match=r"another build \(b1\) has the session .*release_session --target local"
     ):
         taken.render("claim_session")
+    assert taken.queries[-1] == f"reset `{left}`"
     assert Renderer(which="test", answers=dict(SHARED)).does("claim_session") == []
 
 
 def test_release_session() -> None:
-    left = {"set": [{"key": "alluvium.key.b1.silver.orders", "value": "id"}], "reset": []}
+    left = {"set": [{"key": "alluvium.key.b1.silver.orders", "value": "id"}], "reset": [], "show views": []}
     renderer = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]} | left)
     renderer.render("release_session")
-    assert "reset alluvium.build" not in renderer.queries
+    assert not any(query.startswith("reset") for query in renderer.queries)
     renderer.which = "run-operation"
     renderer.render("release_session")
-    assert renderer.queries[-2:] == ["reset `alluvium.key.b1.silver.orders`", "reset alluvium.build"]
+    assert renderer.queries[-3:] == ["reset `alluvium.key.b1.silver.orders`", "show views", "reset alluvium.build"]
     free = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "<undefined>"}]}, which="run-operation")
     free.render("release_session")
-    mine = Renderer(answers=SHARED | {"reset": []})
+    assert Renderer().does("release_session") == ["set alluvium.is_shared"]
+
+
+@pytest.mark.parametrize("claim", ["mine", "b1", "<undefined>"])
+def test_build_forgets_its_own(claim: str) -> None:
+    """Also `dbt test`, which claims nothing: its hooks have left settings."""
+    mine = Renderer(answers=SHARED | {"reset": [], "show views": []})
     run = mine.render("run_id")
     keys = (f"alluvium.key.{run}.silver.orders", "alluvium.key.b1.silver.orders", "alluvium.build", "spark.app.id")
-    mine.answers |= {"set alluvium.build": [{"value": run}], "set": [{"key": key, "value": run} for key in keys]}
+    mine.answers |= {
+        "set alluvium.build": [{"value": run if claim == "mine" else claim}],
+        "set": [{"key": key, "value": run} for key in keys],
+    }
     mine.render("release_session")
-    assert mine.queries[-2:] == [f"reset `alluvium.key.{run}.silver.orders`", "reset alluvium.build"]
-    assert mine.does("forget_run", run) == ["set", f"reset `alluvium.key.{run}.silver.orders`"]
+    released = ["show views", "reset alluvium.build"] if claim == "mine" else []
+    forgotten = f"reset `alluvium.key.{run}.silver.orders`"
+    assert mine.queries[2:] == ["set", forgotten, *released]
+    assert mine.does("forget_run", run) == ["set", forgotten]
 
 
 def test_empty_views_of_run() -> None:
-    for file_format, views in (("delta", ["__dbt_tmp"]), ("hudi", ["__dbt_tmp", "__dbt_tmp__rows", "__rows"])):
-        renderer = Renderer(file_format=file_format)
-        assert renderer.does("empty_views_of_run") == []
-        assert renderer.emptied_views == [f"stg_shop__orders{view}" for view in views]
+    """Of the models that ran; the views of other clients stay as they are."""
+    emptied = "create or replace temporary view `{}` as select 'written' as rows"
+    mine = ("orders__dbt_tmp", "orders__dbt_tmp__rows", "orders__rows")
+    rows = [{"viewName": name, "isTemporary": True} for name in (*mine, "items__dbt_tmp", "orders")]
+    rows.append({"viewName": "orders__rows", "isTemporary": False})
+    nodes = {f"model.alluvium.{name}": SimpleNamespace(alias=name.title()) for name in ("orders", "items")}
+    renderer = Renderer(
+        answers={"show views": rows, "create or replace temporary view": []},
+        nodes=nodes,
+        selected=["model.alluvium.orders", "test.alluvium.of_orders"],
+    )
+    assert renderer.does("empty_views_of_run") == ["show views", *(emptied.format(name) for name in mine)]
+    renderer.which = "run-operation"  # selects nothing
+    assert emptied.format("items__dbt_tmp") in renderer.does("empty_views_of_run")
 
 
 def test_require_claimed_session() -> None:

@@ -195,6 +195,40 @@ def said(*command: str) -> str:
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
 
 
+class Cable:
+    """Between clients and a server, until it is cut."""
+
+    def __init__(self, port: int) -> None:
+        self._to = ("127.0.0.1", port)
+        self._ends: list[socket.socket] = []
+        self.connections = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._connect, daemon=True).start()
+
+    def _connect(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                self.connections += 1
+                server = socket.create_connection(self._to)
+                self._ends += [client, server]
+                for one, other in ((client, server), (server, client)):
+                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while some := one.recv(65536):
+                other.sendall(some)
+
+    def cut(self) -> None:
+        """Nothing arrives any more, on either side."""
+        for end in (self._listener, *self._ends):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
 class Terminal:
     """A shell in the repository, with tables, landed files and a port of its own."""
 
@@ -226,6 +260,17 @@ class Terminal:
         printed, _ = process.communicate(timeout=600)
         assert process.returncode == code, printed
         return printed
+
+    @contextlib.contextmanager
+    def over_a_cable(self) -> Iterator[Cable]:
+        """The commands that it types reach the server through it."""
+        cable = Cable(self.port)
+        self.environment["ALLUVIUM_THRIFT_PORT"] = str(cable.port)
+        try:
+            yield cable
+        finally:
+            self.environment["ALLUVIUM_THRIFT_PORT"] = str(self.port)
+            cable.cut()
 
     def lands(self, load: Path) -> None:
         shutil.copytree(load, self.landing, dirs_exist_ok=True)
@@ -277,26 +322,13 @@ def test_one_server_a_place(terminal: Terminal) -> None:
 
 @pytest.mark.slow
 def test_project_is_built_over_the_server(terminal: Terminal) -> None:
-    assert "ERROR=0" in terminal.types(*BUILD)
+    """With a connection for each thread of dbt's, not for each model and test."""
+    with terminal.over_a_cable() as cable:
+        printed = terminal.types(*BUILD)
+    passed = re.search(r"PASS=(\d+) .* ERROR=0", printed)
+    assert passed
+    assert cable.connections < 10 < int(passed[1])
     assert_as_expected(terminal, FIRST)
-
-
-OF_THE_SERVER = {"alluvium.is_shared", "alluvium.project_directory"}
-
-
-def own_settings(terminal: Terminal) -> set[str]:
-    names = {str(row["key"]) for row in terminal.rows("set")}
-    return {name for name in names if name.startswith("alluvium.")}
-
-
-@pytest.mark.slow
-def test_build_leaves_nothing_in_the_session(terminal: Terminal) -> None:
-    """What stays there stays until the server ends, and each connection that ends looks at all views."""
-    views = [view["viewName"] for view in terminal.rows("show views")]
-    assert views
-    for view in views:
-        assert terminal.rows(f"select * from {view}") == [{"rows": "written"}]
-    assert own_settings(terminal) == OF_THE_SERVER
 
 
 @pytest.mark.slow
@@ -348,6 +380,24 @@ def test_clients_read_while_a_build_merges(terminal: Terminal) -> None:
     assert_as_expected(terminal, SECOND)
 
 
+OF_THE_SERVER = {"alluvium.is_shared", "alluvium.project_directory"}
+
+
+def own_settings(terminal: Terminal) -> set[str]:
+    names = {str(row["key"]) for row in terminal.rows("set")}
+    return {name for name in names if name.startswith("alluvium.")}
+
+
+@pytest.mark.slow
+def test_build_leaves_nothing_in_the_session(terminal: Terminal) -> None:
+    """What stays there stays until the server ends, and each connection that ends looks at all views."""
+    views = [view["viewName"] for view in terminal.rows("show views")]
+    assert views
+    for view in views:
+        assert terminal.rows(f"select * from {view}") == [{"rows": "written"}]
+    assert own_settings(terminal) == OF_THE_SERVER
+
+
 def begun(terminal: Terminal, model: str) -> subprocess.Popen[str]:
     """A build that has come to a model."""
     build = terminal.begins(*BUILD)
@@ -392,50 +442,14 @@ def test_build_after_a_server_that_was_killed_in_one(terminal: Terminal) -> None
     assert_as_expected(terminal, FOURTH)
 
 
-class Cable:
-    """Between clients and a server, until it is cut."""
-
-    def __init__(self, port: int) -> None:
-        self._to = ("127.0.0.1", port)
-        self._ends: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._connect, daemon=True).start()
-
-    def _connect(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                server = socket.create_connection(self._to)
-                self._ends += [client, server]
-                for one, other in ((client, server), (server, client)):
-                    threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
-
-    def _carry(self, one: socket.socket, other: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while some := one.recv(65536):
-                other.sendall(some)
-
-    def cut(self) -> None:
-        """Nothing arrives any more, on either side."""
-        for end in (self._listener, *self._ends):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-
-
 @pytest.mark.slow
 def test_build_after_its_connections_were_cut(terminal: Terminal) -> None:
     """The server goes on with what it was asked to do, or does not: either way the next build completes it."""
     terminal.lands(FIFTH)
-    cable = Cable(terminal.port)
-    terminal.environment["ALLUVIUM_THRIFT_PORT"] = str(cable.port)
-    try:
+    with terminal.over_a_cable() as cable:
         build = begun(terminal, "slv_moma__artists_state")
         cable.cut()
         build.communicate(timeout=600)
-    finally:
-        terminal.environment["ALLUVIUM_THRIFT_PORT"] = str(terminal.port)
     assert build.returncode != 0
     refused = terminal.types(*BUILD, code=2)
     (command,) = re.findall(r"`(dbt run-operation release_session [^`]*)`", refused)

@@ -1,0 +1,114 @@
+"""What dbt-spark's thrift method is taught: connections that stay open, exact seeds, the server's certificate.
+
+Written for dbt-spark 1.11 and PyHive 0.7.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark import connections
+from dbt.adapters.spark.impl import SparkAdapter
+from pyhive import exc  # type: ignore[import-untyped]  # it has no annotations
+from thrift.Thrift import TException  # type: ignore[import-untyped]  # the same
+
+from alluvium import thrift_transport
+from alluvium.thrift_client import has_no_result
+from dbt_alluvium import seed_values
+
+logger = AdapterLogger("Spark")
+
+# What lies between may cut a connection that says nothing: AWS's network load balancers do after 350 s.
+MAX_IDLE_SECONDS = 60.0
+# The server's answer, and a connection that is no more.
+CLOSING_ERRORS = (exc.Error, TException, OSError, EOFError)
+
+
+class ThriftConnection(connections.PyhiveConnectionWrapper):
+    """A connection that may serve one node after another."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.idle_since = time.monotonic()
+
+    def cursor(self) -> ThriftConnection:
+        """The next statement's; the server keeps the plan and the rows of the last one until that is closed."""
+        self._close_cursor()
+        super().cursor()
+        return self
+
+    def fetchall(self) -> list[Any]:
+        """No rows for a statement without a result: dbt's `run_query` fetches from any, which PyHive refuses."""
+        try:
+            return super().fetchall()
+        except TypeError:
+            if not has_no_result(self.description):
+                raise
+            return []
+
+    def rest(self) -> None:
+        """To be called when a node is done with it."""
+        self._close_cursor()
+        self.idle_since = time.monotonic()
+
+    def close(self) -> None:
+        """Never an error: the node has succeeded or failed before, and the server ends what is cut by itself."""
+        self._close_cursor()
+        try:
+            super().close()
+        except CLOSING_ERRORS as error:
+            logger.debug(f"The connection did not end well: {error}")
+
+    def _close_cursor(self) -> None:
+        cursor, self._cursor = self._cursor, None
+        if cursor is not None:
+            try:
+                cursor.close()
+            except CLOSING_ERRORS as error:
+                logger.debug(f"The statement did not end well: {error}")
+
+    @classmethod
+    def _fix_binding(cls, value: Any) -> Any:
+        """PyHive quotes texts by itself; dbt-spark makes numbers floats and cuts times to milliseconds."""
+        return seed_values.text(value)
+
+
+class ConnectionManager(connections.SparkConnectionManager):
+    """Keeps a thread's connection from node to node.
+
+    dbt opens one for each model and each test by default. Spark (3.5.7) analyses all temporary views of a session when
+    a connection ends, and fails it where another client drops one in that moment.
+    """
+
+    def release(self) -> None:
+        """After a node. What failed may have left the connection in any state."""
+        kept = self._kept_connection()
+        if kept is not None and sys.exc_info()[0] is None:
+            kept.rest()
+        else:
+            super().release()
+
+    def set_connection_name(self, name: str | None = None) -> Connection:
+        """Before a node."""
+        kept = self._kept_connection()
+        if kept is not None and time.monotonic() - kept.idle_since > MAX_IDLE_SECONDS:
+            super().release()
+        return super().set_connection_name(name)
+
+    def _kept_connection(self) -> ThriftConnection | None:
+        connection = self.get_if_exists()
+        # To ask one for its handle opens it.
+        if connection is None or connection.state != ConnectionState.OPEN:
+            return None
+        return connection.handle if isinstance(connection.handle, ThriftConnection) else None
+
+
+def teach() -> None:
+    """Called before dbt makes its adapter."""
+    connections.PyhiveConnectionWrapper = ThriftConnection  # type: ignore[misc]
+    connections.build_ssl_transport = thrift_transport.tls  # dbt-spark's takes any certificate
+    SparkAdapter.ConnectionManager = ConnectionManager
