@@ -50,10 +50,10 @@ class ThriftConnection(connections.PyhiveConnectionWrapper):
                 raise
             return []
 
-    def rest(self) -> None:
-        """To be called when a node is done with it."""
-        self._close_cursor()
+    def rest(self) -> bool:
+        """To be called when a node is done with it; returns whether it may serve another."""
         self.idle_since = time.monotonic()
+        return self._close_cursor()
 
     def close(self) -> None:
         """Never an error: the node has succeeded or failed before, and the server ends what is cut by itself."""
@@ -63,13 +63,15 @@ class ThriftConnection(connections.PyhiveConnectionWrapper):
         except CLOSING_ERRORS as error:
             logger.debug(f"The connection did not end well: {error}")
 
-    def _close_cursor(self) -> None:
+    def _close_cursor(self) -> bool:
         cursor, self._cursor = self._cursor, None
-        if cursor is not None:
-            try:
+        try:
+            if cursor is not None:
                 cursor.close()
-            except CLOSING_ERRORS as error:
-                logger.debug(f"The statement did not end well: {error}")
+        except CLOSING_ERRORS as error:
+            logger.debug(f"The statement did not end well: {error}")
+            return False
+        return True
 
     @classmethod
     def _fix_binding(cls, value: Any) -> Any:
@@ -87,9 +89,8 @@ class ConnectionManager(connections.SparkConnectionManager):
     def release(self) -> None:
         """After a node. What failed may have left the connection in any state."""
         kept = self._kept_connection()
-        if kept is not None and sys.exc_info()[0] is None:
-            kept.rest()
-        else:
+        failed = sys.exc_info()[0] is not None
+        if kept is None or failed or not kept.rest():
             super().release()
 
     def set_connection_name(self, name: str | None = None) -> Connection:

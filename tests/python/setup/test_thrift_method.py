@@ -131,11 +131,15 @@ def test_server_keeps_no_statement_that_is_over(manager: ConnectionManager, serv
 def test_what_ends_badly_is_no_error_of_the_node(
     manager: ConnectionManager, server: Mock, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    with node(manager, "model.a") as connection:
-        statement(connection).close.side_effect = error
-    closing(connection).side_effect = error
+    with node(manager, "model.a") as first:
+        statement(first).close.side_effect = error
+        closing(first).side_effect = error
+    closing(first).assert_called_once_with()
+    with node(manager, "model.b") as second:
+        assert second is not first
+    closing(second).side_effect = error
     manager.cleanup_all()
-    closing(connection).assert_called_once_with()
+    closing(second).assert_called_once_with()
 
 
 def test_statement_without_a_result_has_no_rows(manager: ConnectionManager, server: Mock) -> None:
