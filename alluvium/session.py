@@ -52,8 +52,9 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     if not running:
         atexit.register(stop, spark)
     if project_directory is not None:
-        # Relative locations of external sources start from it.
-        spark.conf.set("alluvium.project_directory", str(project_directory.resolve()))
+        # Relative locations of external sources start from it. Spark would hide a path with `url` or `token` in it
+        # from the macros (macros/_internal/hidden_text.sql).
+        spark.conf.set("alluvium.project_directory", f"0x{str(project_directory.resolve()).encode().hex()}")
     importlib.import_module("spark_udfs").register(spark)
     return spark
 

@@ -140,9 +140,11 @@
 {% macro default__rewrite_columns_sql(table, columns, change, properties) -%}
 create or replace table {{ table }}
 using delta
+{%- set given = config.get("tblproperties") or {} %}
 {%- for property in properties if alluvium.is_kept_property(property.key) %}
+{%- do alluvium.require_shown("rewrite_columns_sql", "property " ~ property.key ~ " of " ~ table, property.value) if property.key not in given %}
 {{ "tblproperties (" if loop.first }}
-    {{ alluvium.string_literal(property.key) }} = {{ alluvium.string_literal(property.value) }}{{ "," if not loop.last }}
+    {{ alluvium.string_literal(property.key) }} = {{ alluvium.string_literal(given.get(property.key, property.value)) }}{{ "," if not loop.last }}
 {{ ")" if loop.last }}
 {%- endfor %}
 {{ partition_cols(label="partitioned by") }}

@@ -292,7 +292,9 @@ from (
 
 {# A rename copies each file there, and AWS Glue renames no table. #}
 {% macro is_on_object_storage() %}
-    {{ return(modules.re.match("(?!file:|hdfs:)\\w+://", alluvium.session_setting("spark.sql.warehouse.dir") or "") is not none) }}
+    {#- Not by spark.sql.warehouse.dir, of which Spark shows none that has `url` or `token` in it. -#}
+    {%- set location = alluvium.query_rows("describe schema extended " ~ this.schema) | selectattr("info_name", "equalto", "Location") | map(attribute="info_value") | first -%}
+    {{ return(modules.re.match("(?!file:|hdfs:)\\w+://", location or "") is not none) }}
 {% endmacro %}
 
 
@@ -320,7 +322,7 @@ from (
 {% macro forget_properties_sql(relation) %}
     {%- set names = [alluvium.string_literal("alluvium.rebuild_begun")] -%}
     {%- for name in alluvium.table_properties(relation) if name not in ["made_as", "rebuilt_after"] -%}
-        {%- do names.append(alluvium.string_literal("alluvium." ~ name)) -%}
+        {%- do names.append(alluvium.string_literal("alluvium." ~ alluvium.shown_text(name))) -%}
     {%- endfor -%}
     {{ return("alter table " ~ relation ~ " unset tblproperties if exists (" ~ names | unique | join(", ") ~ ")") }}
 {% endmacro %}

@@ -3,7 +3,7 @@
     A setting of the Spark session, named after the run, because a session may outlive it.
 #}
 {% macro remember(kind, relation, value) %}
-    {%- do run_query("set " ~ alluvium.setting(kind, relation) ~ " = " ~ value) -%}
+    {%- do run_query("set " ~ alluvium.setting(kind, relation) ~ " = " ~ alluvium.shown_text(value)) -%}
 {% endmacro %}
 
 
@@ -14,7 +14,7 @@
 
 
 {% macro setting(kind, relation) %}
-    {{ return("alluvium." ~ kind ~ "." ~ alluvium.run_id() ~ "." ~ relation.schema ~ "." ~ relation.identifier) }}
+    {{ return("alluvium." ~ alluvium.shown_text(kind) ~ "." ~ alluvium.run_id() ~ "." ~ alluvium.shown_text(relation.schema ~ "." ~ relation.identifier)) }}
 {% endmacro %}
 
 
@@ -33,7 +33,7 @@
 {% macro session_setting(name) %}
     {%- set rows = alluvium.query_rows("set " ~ name) -%}
     {#- Spark answers `<undefined>` for a setting that is not there. -#}
-    {{ return(rows[0].value if rows and rows[0].value != "<undefined>" else none) }}
+    {{ return(alluvium.text_of_shown("session_setting", name, rows[0].value) if rows and rows[0].value != "<undefined>" else none) }}
 {% endmacro %}
 
 

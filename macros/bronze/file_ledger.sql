@@ -11,7 +11,7 @@
 {% macro create_file_ledger() %}
     {%- if execute and flags.WHICH in ["build", "run", "test", "retry", "run-operation"] -%}
         {%- set ledger = alluvium.file_ledger() -%}
-        {%- do run_query("set alluvium.ledger_schema." ~ alluvium.run_id() ~ " = " ~ ledger.schema) -%}
+        {%- do run_query("set alluvium.ledger_schema." ~ alluvium.run_id() ~ " = " ~ alluvium.shown_text(ledger.schema)) -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
         {%- set is_new = load_relation(ledger) is none -%}
         {%- do alluvium.create_ledger(ledger, alluvium.create_file_ledger_sql(ledger)) -%}

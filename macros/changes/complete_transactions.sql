@@ -81,8 +81,8 @@ where false
 {# Where the last cut was: the log's batch, the position that it ended below (none: it did not), and the newest batch here. #}
 {% macro cut_properties(table) %}
     {%- set properties = {} -%}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key.startswith("alluvium.cut_") and row.value -%}
-        {%- do properties.update({row.key[9:]: row.value}) -%}
+    {%- for name, value in alluvium.table_properties(table).items() if name.startswith("cut_") and value -%}
+        {%- do properties.update({name: value}) -%}
     {%- endfor -%}
     {{ return(properties) }}
 {% endmacro %}

@@ -46,7 +46,8 @@
 {% macro table_properties(table) %}
     {%- set properties = {} -%}
     {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key.startswith("alluvium.") -%}
-        {%- do properties.update({row.key[9:]: row.value}) -%}
+        {%- set name = alluvium.text_of_shown("table_properties", row.key, row.key[9:]) -%}
+        {%- do properties.update({name: alluvium.text_of_shown("table_properties", table ~ ": " ~ name, row.value)}) -%}
     {%- endfor -%}
     {{ return(properties) }}
 {% endmacro %}
@@ -54,8 +55,8 @@
 
 {# A state says itself how far it is; a change log is asked. #}
 {% macro newest_upstream_batch(upstream) %}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ upstream) if row.key.startswith("alluvium.applied_batch.") -%}
-        {{ return(row.value | int) }}
+    {%- for name, value in alluvium.table_properties(upstream).items() if name.startswith("applied_batch.") -%}
+        {{ return(value | int) }}
     {%- endfor -%}
     {{ return(alluvium.newest_batch(upstream)) }}
 {% endmacro %}
@@ -143,7 +144,7 @@
 {% macro set_properties_sql(table, properties, others={}) -%}
     alter table {{ table }} set tblproperties (
         {%- for name, value in properties.items() -%}
-        'alluvium.{{ name }}' = '{{ value }}'{{ ", " if not loop.last }}
+        'alluvium.{{ alluvium.shown_text(name) }}' = '{{ alluvium.shown_text(value) }}'{{ ", " if not loop.last }}
         {%- endfor -%}
         {%- for name, value in others.items() -%}
         , '{{ name }}' = '{{ value }}'

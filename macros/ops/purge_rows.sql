@@ -587,8 +587,8 @@ where
 #}
 {% macro properties_after_purge(table) %}
     {%- set properties = {"purged": alluvium.run_id()} -%}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key.startswith("alluvium.applied_batch.") -%}
-        {%- do properties.update({row.key[9:]: 0}) -%}
+    {%- for name in alluvium.table_properties(table) if name.startswith("applied_batch.") -%}
+        {%- do properties.update({name: 0}) -%}
     {%- endfor -%}
     {{ return(properties) }}
 {% endmacro %}

@@ -16,7 +16,7 @@ STATE, HISTORY = relation("slv_shop__orders_state"), relation("slv_shop__orders_
 TMP = relation("tmp")
 EXTENSIONS = {
     **SESSION_OF_HUDI,
-    "set spark.sql.warehouse.dir": [{"value": "file:/tmp/warehouse"}],
+    "describe schema extended silver": [{"info_name": "Location", "info_value": "file:/tmp/warehouse/silver.db"}],
 }
 MERGE: dict[str, Any] = {
     "on": "target.id = source.id",
@@ -224,7 +224,9 @@ def making(**settings: Any) -> Renderer:
 
 def steps(renderer: Renderer) -> list[str]:
     """What was done, without questions."""
-    return [sql for sql in renderer.queries if sql == STATIC or not sql.startswith(("set ", "show ", "call "))]
+    return [
+        sql for sql in renderer.queries if sql == STATIC or not sql.startswith(("set ", "show ", "call ", "describe "))
+    ]
 
 
 def test_table_is_complete_before_it_has_its_name() -> None:
@@ -299,7 +301,10 @@ def test_table_that_would_be_made_the_same_is_overwritten() -> None:
 def test_first_table_on_object_storage_has_its_name_at_once(warehouse: str, is_on_object_storage: bool) -> None:
     renderer = making()
     renderer.answers |= {key: [] for key in renderer.answers if key.startswith("show tables")}
-    renderer.answers["set spark.sql.warehouse.dir"] = [{"value": warehouse}]
+    renderer.answers["describe schema extended silver"] = [
+        {"info_name": "Namespace Name", "info_value": "silver"},
+        {"info_name": "Location", "info_value": f"{warehouse}/silver.db"},
+    ]
     assert renderer.render("is_on_object_storage") is is_on_object_storage
     last = renderer.render("replace_hudi_table", STATE, "select 1 as id", {})
     assert last.startswith("insert overwrite silver.slv_shop__orders_state" if is_on_object_storage else "drop table")

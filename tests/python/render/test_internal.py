@@ -521,3 +521,58 @@ def test_require_claimed_session() -> None:
 def test_is_session_shared() -> None:
     assert Renderer(answers=dict(SHARED)).render("is_session_shared")
     assert not Renderer().render("is_session_shared")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("silver.orders", "silver.orders"),
+        ("silver.hourly", "0x73696c7665722e686f75726c79"),
+        ("Token_é", "0x546f6b656e5fc3a9"),
+        ("access.keys", "0x6163636573732e6b657973"),
+        ("0x61", "0x30783631"),
+        (7, "7"),
+        ("", ""),
+    ],
+)
+def test_shown_text(text: Any, shown: str) -> None:
+    """What Spark would hide is in hexadecimal digits, which it shows."""
+    renderer = Renderer()
+    assert renderer.render("shown_text", text) == shown
+    assert renderer.render("text_of_shown", "m", "n", shown) == str(text)
+
+
+def test_hidden_text_is_refused() -> None:
+    hidden = "*********(redacted)"
+    answers = {
+        "set spark.x": [{"value": hidden}],
+        "show tblproperties": [{"key": "alluvium.cut_batch", "value": hidden}],
+    }
+    renderer = Renderer(answers=dict(answers))
+    with pytest.raises(CompilationError, match="m: Spark hides the value of n: "):
+        renderer.render("require_shown", "m", "n", hidden)
+    with pytest.raises(CompilationError, match="m: Spark hides the value of n: "):
+        renderer.render("text_of_shown", "m", "n", hidden)
+    with pytest.raises(CompilationError, match=r"session_setting: Spark hides the value of spark\.x: "):
+        renderer.render("session_setting", "spark.x")
+    with pytest.raises(CompilationError, match=r"table_properties: Spark hides the value of \S+orders: cut_batch: "):
+        renderer.render("table_properties", relation("orders"))
+    assert renderer.render("text_of_shown", "m", "n", 7) == 7  # dbt makes texts of digits numbers
+
+
+def test_what_a_run_leaves_for_a_hidden_name() -> None:
+    """Neither the name of the setting or the property nor its value is hidden."""
+    renderer = Renderer()
+    renderer.render("remember", "pending_batch.stg_x__hourly", relation("slv_x__hourly_state"), "token_id")
+    (query,) = renderer.queries
+    name, _, value = query.removeprefix("set ").partition(" = ")
+    assert re.search("url|token", query) is None
+    renderer.answers = {f"set {name}": [{"value": value}]}
+    assert renderer.render("remembered", "pending_batch.stg_x__hourly", relation("slv_x__hourly_state")) == "token_id"
+    statement = renderer.sql("set_properties_sql", relation("orders"), {"applied_batch.stg_x__hourly": "a password"})
+    assert re.search("url|password", statement) is None
+    written = re.findall(r"'(alluvium\.\S+)' = '(\S+)'", statement)
+    renderer.answers = {"show tblproperties": [{"key": key, "value": text} for key, text in written]}
+    found = renderer.render("table_properties", relation("orders"))
+    assert found == {"applied_batch.stg_x__hourly": "a password"}
+    assert "0x6170706c6965645f62617463682e" in renderer.render("forget_properties_sql", relation("orders"))

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 
 from .feeds import column, feed
 from .harness import Renderer, assert_parses, fold, relation
@@ -73,6 +74,19 @@ def test_rewrite_columns_sql() -> None:
     assert bare.startswith("create or replace table silver.stg_shop__orders using delta as select")
     partitioned = Renderer(partition_by=["day"]).sql("default__rewrite_columns_sql", LOG, columns, change, properties)
     assert partitioned == fold(sql).replace(" as select", " partitioned by (day) as select", 1)
+
+
+def test_rewrite_with_a_property_that_spark_hides() -> None:
+    """It would be written as Spark shows it; the model may say it."""
+    hidden = [{"key": "owner.url", "value": "*********(redacted)"}]
+    change = {"added": [], "removed": ["gone"], "retyped": {}}
+    columns = [{"name": "id", "dtype": "int"}]
+    with pytest.raises(
+        CompilationError, match=r"rewrite_columns_sql: Spark hides the value of property owner\.url of "
+    ):
+        Renderer().sql("rewrite_columns_sql", LOG, columns, change, hidden)
+    said = Renderer(tblproperties={"owner.url": "a"}).sql("rewrite_columns_sql", LOG, columns, change, hidden)
+    assert "tblproperties ( 'owner.url' = 'a') as select" in said
 
 
 def test_is_kept_property() -> None:
