@@ -215,8 +215,6 @@ def listen(target: SessionTarget, host: str = HOST, port: int = PORT) -> SparkSe
     for name in [name for name in os.environ if name.startswith(thrift_security.VARIABLES)]:
         del os.environ[name]
     spark = session.get_or_create(_settings(target, host, port), target.project_directory)
-    # A build takes the session, as long as it runs (macros/_internal/session.sql).
-    spark.conf.set("alluvium.is_shared", "true")
     context = spark._jsparkSession.sqlContext()
     server = spark._jvm.org.apache.spark.sql.hive.thriftserver  # type: ignore[union-attr]  # a live session has one
     with thrift_security.prepared(spark, target.parameters):
@@ -306,6 +304,8 @@ def _settings(target: SessionTarget, host: str, port: int) -> dict[str, str]:
     return thrift_security.session_settings(target.parameters, target.project_directory) | {
         # What one statement of a run leaves, the next one finds on any connection (macros/_internal/session.sql).
         "spark.sql.hive.thriftServer.singleSession": "true",
+        # A build takes the session, as long as it runs. Among Spark's settings, so that a client's RESET does not end it.
+        "alluvium.is_shared": "true",
         "spark.hadoop.hive.server2.thrift.bind.host": host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
         # By default below /tmp, one for all servers of a user: each that ends removes what the others have there.

@@ -9,7 +9,10 @@ and method `session`, or `thrift`, whose server has the session. Seeds are then 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from dbt.flags import get_flags
 from dbt.plugins.manager import dbtPlugin
@@ -47,7 +50,7 @@ class AlluviumPlugin(dbtPlugin):
             return
         from alluvium import profile, session, thrift_security
 
-        chosen = profile.read_profile(flags)
+        chosen = profile.read_profile(of_retried_run(flags, directory))
         credentials = chosen.credentials
         parameters = profile.session_parameters(credentials)
         if parameters is not None:
@@ -60,6 +63,22 @@ class AlluviumPlugin(dbtPlugin):
             from dbt_alluvium import thrift_method
 
             thrift_method.teach()
+
+
+def of_retried_run(flags: Any, directory: Path) -> Any:
+    """`dbt retry` (1.11) has the profile and the target of the run that it retries, whatever its own flags say.
+
+    Args:
+        flags: dbt's.
+        directory: of the project.
+    """
+    results = directory / (flags.STATE or flags.TARGET_PATH or "target") / "run_results.json"
+    if flags.WHICH != "retry" or not results.is_file():
+        return flags
+    before = json.loads(results.read_text(encoding="utf-8"))["args"]
+    return SimpleNamespace(
+        PROJECT_DIR=flags.PROJECT_DIR, VARS=flags.VARS, PROFILE=before.get("profile"), TARGET=before.get("target")
+    )
 
 
 def concerns(project_name: str, directory: Path) -> bool:

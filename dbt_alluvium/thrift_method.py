@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark import connections
 from dbt.adapters.spark.impl import SparkAdapter
 from pyhive import exc  # type: ignore[import-untyped]  # it has no annotations
+from TCLIService import ttypes  # type: ignore[import-untyped]  # the same
 from thrift.Thrift import TException  # type: ignore[import-untyped]  # the same
 
 from alluvium import thrift_transport
@@ -34,12 +38,21 @@ class ThriftConnection(connections.PyhiveConnectionWrapper):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.idle_since = time.monotonic()
+        self.has_failed = False
 
     def cursor(self) -> ThriftConnection:
         """The next statement's; the server keeps the plan and the rows of the last one until that is closed."""
         self._close_cursor()
         super().cursor()
         return self
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Remembers a failure: dbt may take one for a result, as it does of a batch of a microbatch model."""
+        try:
+            super().execute(sql, list(bindings) if bindings is not None else None)
+        except Exception:
+            self.has_failed = True
+            raise
 
     def fetchall(self) -> list[Any]:
         """No rows for a statement without a result: dbt's `run_query` fetches from any, which PyHive refuses."""
@@ -53,13 +66,21 @@ class ThriftConnection(connections.PyhiveConnectionWrapper):
     def rest(self) -> bool:
         """To be called when a node is done with it; returns whether it may serve another."""
         self.idle_since = time.monotonic()
-        return self._close_cursor()
+        return self._close_cursor() and not self.has_failed
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it may have been cut by now, so that no answer is to be waited for."""
+        return time.monotonic() - self.idle_since > MAX_IDLE_SECONDS
 
     def close(self) -> None:
         """Never an error: the node has succeeded or failed before, and the server ends what is cut by itself."""
-        self._close_cursor()
         try:
-            super().close()
+            if self.is_stale:
+                self.handle._transport.close()  # the server ends the session of a client that has gone
+            else:
+                self._close_cursor()
+                super().close()
         except CLOSING_ERRORS as error:
             logger.debug(f"The connection did not end well: {error}")
 
@@ -96,9 +117,21 @@ class ConnectionManager(connections.SparkConnectionManager):
     def set_connection_name(self, name: str | None = None) -> Connection:
         """Before a node."""
         kept = self._kept_connection()
-        if kept is not None and time.monotonic() - kept.idle_since > MAX_IDLE_SECONDS:
+        if kept is not None and kept.is_stale:
             super().release()
         return super().set_connection_name(name)
+
+    def cancel(self, connection: Connection) -> None:
+        """Over a connection of its own: the thread waits for an answer on this one, and two cannot read it."""
+        cursor = getattr(connection.handle, "_cursor", None)
+        operation = getattr(cursor, "_operationHandle", None)
+        if not isinstance(connection.handle, ThriftConnection):
+            super().cancel(connection)
+        elif operation is not None:
+            with suppress(FailedToConnectError, *CLOSING_ERRORS):
+                second = self.open(Connection(connection.type, "cancel", connection.credentials))
+                second.handle.handle.client.CancelOperation(ttypes.TCancelOperationReq(operation))
+                self.close(second)
 
     def _kept_connection(self) -> ThriftConnection | None:
         connection = self.get_if_exists()

@@ -186,6 +186,9 @@ from (
     table that is there is complete whatever was killed.
 #}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
+    {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
+    {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
+    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary -%}
     {%- if temporary and alluvium.is_hudi_mart() -%}
         {#- dbt refuses a mart whose table has other types than its model. -#}
         {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
@@ -199,12 +202,27 @@ from (
     {%- elif temporary or not alluvium.is_own_hudi_table() -%}
         {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
     {%- endif -%}
-    {%- do alluvium.require_claimed_session("create_table_as") -%}
     {%- if (config.get("contract") or {}).enforced -%}
         {%- do get_assert_columns_equivalent(compiled_code) -%}
         {%- set compiled_code = get_select_subquery(compiled_code) -%}
     {%- endif -%}
     {{ return(alluvium.replace_hudi_table(relation, compiled_code, {})) }}
+{% endmacro %}
+
+
+{#
+    dbt-spark (1.11) names the view of the rows that an incremental model is about to write after the model's table, without its schema: threads of one
+    session would replace each other's.
+#}
+{% macro require_name_of_its_own(caller_name) %}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.alias | lower == this.identifier | lower -%}
+        {%- if node.schema != this.schema and node.config.materialized == "incremental" -%}
+            {% do alluvium.raise_invalid(
+                caller_name ~ ": model " ~ model.name, "name of its table", this.identifier,
+                "one that no incremental model has in another schema, as " ~ node.name ~ " has in " ~ node.schema ~ ": dbt would take the rows of the one for the other's",
+            ) %}
+        {%- endif -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

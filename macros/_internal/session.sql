@@ -48,7 +48,7 @@
             {#- dbt runs no on-run-end hook then. -#}
             {%- do alluvium.forget_run(alluvium.run_id()) -%}
             {{ exceptions.raise_compiler_error(
-                "claim_session: another build (" ~ other ~ ") has the session of this server: wait until it has ended. If it was killed, "
+                "claim_session: another build (" ~ other ~ ") has the session of this server: wait until it has ended. If it was killed, or a hook of it failed, "
                 ~ "`dbt run-operation release_session --target " ~ target.name ~ "` ends its claim"
             ) }}
         {%- endif -%}

@@ -576,3 +576,29 @@ def test_what_a_run_leaves_for_a_hidden_name() -> None:
     found = renderer.render("table_properties", relation("orders"))
     assert found == {"applied_batch.stg_x__hourly": "a password"}
     assert "0x6170706c6965645f62617463682e" in renderer.render("forget_properties_sql", relation("orders"))
+
+
+def test_require_name_of_its_own() -> None:
+    """dbt's view of the rows that a model writes has no schema."""
+    other = model("orders") | {"schema": "gold", "config": {"materialized": "incremental"}}
+    nodes = {"model.alluvium.orders": other}
+    mine = Renderer(this=relation("Orders"), nodes=nodes)
+    refused = mine.refusal("require_name_of_its_own", "m")
+    assert refused.startswith(
+        'm: model Orders: name of its table is "Orders"; allowed: one that no incremental model has '
+    )
+    assert "as orders has in gold: dbt would take the rows of the one for the other's" in refused
+    assert Renderer(this=relation("items"), nodes=nodes).does("require_name_of_its_own", "m") == []
+    other["config"] = {"materialized": "table"}
+    assert mine.does("require_name_of_its_own", "m") == []
+    other |= {"schema": "silver", "config": {"materialized": "incremental"}}
+    assert mine.does("require_name_of_its_own", "m") == []
+
+
+def test_rows_of_another_build_are_not_replaced() -> None:
+    """It has the session; whoever could not claim it stops before the view of its rows is made."""
+    lost = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
+    for temporary in (True, False):
+        with pytest.raises(CompilationError, match="create_table_as: another build has taken the session"):
+            lost.render("spark__create_table_as", temporary, relation("orders"), "select 1")
+    assert lost.made == []

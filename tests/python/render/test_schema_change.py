@@ -86,7 +86,7 @@ def test_rewrite_with_a_property_that_spark_hides() -> None:
     ):
         Renderer().sql("rewrite_columns_sql", LOG, columns, change, hidden)
     said = Renderer(tblproperties={"owner.url": "a"}).sql("rewrite_columns_sql", LOG, columns, change, hidden)
-    assert "tblproperties ( 'owner.url' = 'a') as select" in said
+    assert "tblproperties ('owner.url' = 'a') as select" in said
 
 
 def test_is_kept_property() -> None:

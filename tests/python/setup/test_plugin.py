@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pkgutil
 from argparse import Namespace
 from collections.abc import Mapping
@@ -53,6 +54,8 @@ def start(
             PROFILE=None,
             TARGET=target,
             VARS={},
+            STATE=None,
+            TARGET_PATH=None,
             LOG_CACHE_EVENTS=False,
         ),
         None,
@@ -88,6 +91,21 @@ def test_no_session_for_other_methods(
 ) -> None:
     start(tmp_path, monkeypatch, "build", "alluvium", target="thrift")
     assert sessions == []
+
+
+@pytest.mark.parametrize(("retried", "makes_one"), [("thrift", False), ("session", True), (None, True)])
+def test_retry_has_the_target_of_what_it_retries(
+    sessions: list[tuple[dict[str, str], Path]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    retried: str | None,
+    makes_one: bool,
+) -> None:
+    results = tmp_path / "target" / "run_results.json"
+    results.parent.mkdir()
+    results.write_text(json.dumps({"args": {"target": retried}}), encoding="utf-8")
+    start(tmp_path, monkeypatch, "retry", "alluvium", target="session" if retried == "thrift" else "thrift")
+    assert bool(sessions) is makes_one
 
 
 def test_no_session_in_a_project_without_alluvium(

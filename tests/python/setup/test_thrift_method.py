@@ -104,8 +104,42 @@ def test_connection_that_was_idle_for_long_is_not_trusted(
     monkeypatch.setattr(thrift_method, "MAX_IDLE_SECONDS", -1)
     with node(manager, "model.b") as second:
         assert second is not first
-    closing(first).assert_called_once_with()
+    # An answer may never come.
+    first.handle._transport.close.assert_called_once_with()
+    closing(first).assert_not_called()
     assert server.call_count == 2
+
+
+def test_failure_that_dbt_takes_for_a_result_ends_the_connection(manager: ConnectionManager, server: Mock) -> None:
+    with node(manager, "model.a") as first:
+        statement(first).execute.side_effect = RuntimeError("failed")
+        with pytest.raises(RuntimeError, match="failed"):
+            first.execute("select 1")
+    closing(first).assert_called_once_with()
+    with node(manager, "model.b") as second:
+        assert second is not first
+
+
+def test_statement_is_cancelled_over_another_connection(manager: ConnectionManager, server: Mock) -> None:
+    """Its own thread reads the answers on its own one."""
+    with node(manager, "model.a") as first:
+        connection = manager.get_thread_connection()
+        manager.cancel(connection)
+        first.handle.client.CancelOperation.assert_not_called()
+        second = server.side_effect()
+        server.side_effect = [second]
+        operation = statement(first)._operationHandle
+        manager.cancel(connection)
+        (asked,) = second.client.CancelOperation.call_args.args
+        assert asked.operationHandle is operation
+        second.close.assert_called_once_with()
+        server.side_effect = ConnectionRefusedError
+        manager.cancel(connection)
+    with node(manager, "model.b"):
+        manager.get_thread_connection().handle.rest()
+        calls = server.call_count
+        manager.cancel(manager.get_thread_connection())
+        assert server.call_count == calls
 
 
 def test_server_keeps_no_statement_that_is_over(manager: ConnectionManager, server: Mock) -> None:
