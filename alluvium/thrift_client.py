@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pyhive import exc, hive  # type: ignore[import-untyped]  # it has no annotations
+from thrift.Thrift import TException  # type: ignore[import-untyped]  # the same
+from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
+
 from alluvium import AlluviumError, thrift_security
 
 if TYPE_CHECKING:
     from alluvium.profile import ThriftTarget
 
+# What PyHive and thrift raise: the server's answer, or a connection that is no more.
+FAILURES = (exc.Error, TException, EOFError, OSError)
 # How the messages of thrift (0.22) begin where nothing listens.
 NOT_REACHED = ("Could not connect", "failed to resolve")
 
@@ -23,9 +29,6 @@ def connect(target: ThriftTarget) -> Any:
     Raises:
         AlluviumError: nothing listens there, it does not let the user in, or a password would be sent as it is.
     """
-    from pyhive import exc, hive  # type: ignore[import-untyped]  # it has no annotations
-    from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
-
     thrift_security.require_private_password(target.name, target.host, target.auth, target.password, target.use_ssl)
     place = f"{target.host}:{target.port}"
     try:

@@ -304,7 +304,7 @@ def _settings(target: SessionTarget, host: str, port: int) -> dict[str, str]:
     return thrift_security.session_settings(target.parameters, target.project_directory) | {
         # What one statement of a run leaves, the next one finds on any connection (macros/_internal/session.sql).
         "spark.sql.hive.thriftServer.singleSession": "true",
-        # A build takes the session, as long as it runs. Among Spark's settings, so that a client's RESET does not end it.
+        # A build takes the session, as long as it runs. Among Spark's settings: no client's RESET ends it.
         "alluvium.is_shared": "true",
         "spark.hadoop.hive.server2.thrift.bind.host": host,
         "spark.hadoop.hive.server2.thrift.port": str(port),

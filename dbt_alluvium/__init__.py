@@ -72,8 +72,10 @@ def of_retried_run(flags: Any, directory: Path) -> Any:
         flags: dbt's.
         directory: of the project.
     """
+    if flags.WHICH != "retry":
+        return flags
     results = directory / (flags.STATE or flags.TARGET_PATH or "target") / "run_results.json"
-    if flags.WHICH != "retry" or not results.is_file():
+    if not results.is_file():
         return flags
     before = json.loads(results.read_text(encoding="utf-8"))["args"]
     return SimpleNamespace(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,20 +15,16 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.spark import connections
 from dbt.adapters.spark.impl import SparkAdapter
-from pyhive import exc  # type: ignore[import-untyped]  # it has no annotations
-from TCLIService import ttypes  # type: ignore[import-untyped]  # the same
-from thrift.Thrift import TException  # type: ignore[import-untyped]  # the same
+from TCLIService import ttypes  # type: ignore[import-untyped]  # it has no annotations
 
 from alluvium import thrift_transport
-from alluvium.thrift_client import has_no_result
+from alluvium.thrift_client import FAILURES, has_no_result
 from dbt_alluvium import seed_values
 
 logger = AdapterLogger("Spark")
 
 # What lies between may cut a connection that says nothing: AWS's network load balancers do after 350 s.
 MAX_IDLE_SECONDS = 60.0
-# The server's answer, and a connection that is no more.
-CLOSING_ERRORS = (exc.Error, TException, OSError, EOFError)
 
 
 class ThriftConnection(connections.PyhiveConnectionWrapper):
@@ -46,10 +41,10 @@ class ThriftConnection(connections.PyhiveConnectionWrapper):
         super().cursor()
         return self
 
-    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+    def execute(self, sql: str, bindings: list[Any] | None = None) -> None:
         """Remembers a failure: dbt may take one for a result, as it does of a batch of a microbatch model."""
         try:
-            super().execute(sql, list(bindings) if bindings is not None else None)
+            super().execute(sql, bindings)
         except Exception:
             self.has_failed = True
             raise
@@ -81,7 +76,7 @@ class ThriftConnection(connections.PyhiveConnectionWrapper):
             else:
                 self._close_cursor()
                 super().close()
-        except CLOSING_ERRORS as error:
+        except FAILURES as error:
             logger.debug(f"The connection did not end well: {error}")
 
     def _close_cursor(self) -> bool:
@@ -89,7 +84,7 @@ class ThriftConnection(connections.PyhiveConnectionWrapper):
         try:
             if cursor is not None:
                 cursor.close()
-        except CLOSING_ERRORS as error:
+        except FAILURES as error:
             logger.debug(f"The statement did not end well: {error}")
             return False
         return True
@@ -123,12 +118,10 @@ class ConnectionManager(connections.SparkConnectionManager):
 
     def cancel(self, connection: Connection) -> None:
         """Over a connection of its own: the thread waits for an answer on this one, and two cannot read it."""
-        cursor = getattr(connection.handle, "_cursor", None)
-        operation = getattr(cursor, "_operationHandle", None)
         if not isinstance(connection.handle, ThriftConnection):
             super().cancel(connection)
-        elif operation is not None:
-            with suppress(FailedToConnectError, *CLOSING_ERRORS):
+        elif operation := getattr(connection.handle._cursor, "_operationHandle", None):
+            with suppress(FailedToConnectError, *FAILURES):
                 second = self.open(Connection(connection.type, "cancel", connection.credentials))
                 second.handle.handle.client.CancelOperation(ttypes.TCancelOperationReq(operation))
                 self.close(second)

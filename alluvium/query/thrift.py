@@ -13,9 +13,9 @@ from pyhive import exc  # type: ignore[import-untyped]  # it has no annotations
 from pyspark.sql import types
 from pyspark.sql.types import StructField
 from TCLIService import ttypes  # type: ignore[import-untyped]  # the same
-from thrift.Thrift import TException  # type: ignore[import-untyped]  # the same
 
 from alluvium import AlluviumError, thrift_client
+from alluvium.thrift_client import FAILURES
 
 from . import QueryError
 from .engine import Engine, Kind, kind_of_command, refused
@@ -38,8 +38,6 @@ PLAIN: dict[str, types.DataType] = {
     "BIGINT_TYPE": types.LongType(),
     "DOUBLE_TYPE": types.DoubleType(),
 }
-# What PyHive and thrift raise.
-FAILURES = (exc.Error, TException, EOFError, OSError)
 TIMES = "TIMESTAMP_TYPE"
 UTC = [("UTC",)]
 RUNNING = (

@@ -140,11 +140,9 @@
 {% macro default__rewrite_columns_sql(table, columns, change, properties) -%}
 create or replace table {{ table }}
 using delta
-{%- set given = config.get("tblproperties") or {} %}
 {%- for property in properties if alluvium.is_kept_property(property.key) %}
-{%- do alluvium.require_shown("rewrite_columns_sql", "property " ~ property.key ~ " of " ~ table, property.value) if property.key not in given %}
 {{ "tblproperties (" if loop.first }}
-    {{ alluvium.string_literal(property.key) }} = {{ alluvium.string_literal(given.get(property.key, property.value)) }}{{ "," if not loop.last }}
+    {{ alluvium.string_literal(property.key) }} = {{ alluvium.string_literal(alluvium.kept_value(table, property)) }}{{ "," if not loop.last }}
 {{ ")" if loop.last }}
 {%- endfor %}
 {{ partition_cols(label="partitioned by") }}
@@ -162,6 +160,17 @@ select
     {%- endfor %}
 from {{ table }}
 {%- endmacro %}
+
+
+{# As the table has it; where Spark hides that, as the model says it. #}
+{% macro kept_value(table, property) %}
+    {%- set given = config.get("tblproperties") or {} -%}
+    {%- if alluvium.is_hidden(property.value) and property.key in given -%}
+        {{ return(given[property.key]) }}
+    {%- endif -%}
+    {%- do alluvium.require_shown("rewrite_columns_sql", "property " ~ property.key ~ " of " ~ table, property.value) -%}
+    {{ return(property.value) }}
+{% endmacro %}
 
 
 {# Delta derives the protocol from the others, and refuses to be told. #}

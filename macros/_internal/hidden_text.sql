@@ -15,8 +15,13 @@
 {% endmacro %}
 
 
+{% macro is_hidden(shown) %}
+    {{ return(shown == "*********(redacted)") }}
+{% endmacro %}
+
+
 {% macro require_shown(caller_name, name, shown) %}
-    {%- if shown == "*********(redacted)" -%}
+    {%- if alluvium.is_hidden(shown) -%}
         {{ exceptions.raise_compiler_error(
             caller_name ~ ": Spark hides the value of " ~ name ~ ": spark.redaction.regex or spark.sql.redaction.options.regex of the session fits its name or "
             ~ "its value. Drop a table that an older version has built, and build it again; otherwise let them fit less"

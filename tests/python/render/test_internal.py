@@ -557,6 +557,7 @@ def test_hidden_text_is_refused() -> None:
         renderer.render("session_setting", "spark.x")
     with pytest.raises(CompilationError, match=r"table_properties: Spark hides the value of \S+orders: cut_batch: "):
         renderer.render("table_properties", relation("orders"))
+    assert [renderer.render("is_hidden", shown) for shown in (hidden, "a")] == [True, False]
     assert renderer.render("text_of_shown", "m", "n", 7) == 7  # dbt makes texts of digits numbers
 
 

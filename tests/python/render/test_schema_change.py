@@ -87,6 +87,9 @@ def test_rewrite_with_a_property_that_spark_hides() -> None:
         Renderer().sql("rewrite_columns_sql", LOG, columns, change, hidden)
     said = Renderer(tblproperties={"owner.url": "a"}).sql("rewrite_columns_sql", LOG, columns, change, hidden)
     assert "tblproperties ('owner.url' = 'a') as select" in said
+    shown = {"key": "owner.url", "value": "b"}
+    kept = [Renderer(tblproperties={"owner.url": "a"}).render("kept_value", LOG, row) for row in (*hidden, shown)]
+    assert kept == ["a", "b"]
 
 
 def test_is_kept_property() -> None:

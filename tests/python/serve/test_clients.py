@@ -79,7 +79,6 @@ def test_dbt_refuses_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "profiles.yml").write_text(PROFILES, encoding="utf-8")
     monkeypatch.setattr(flags, "GLOBAL_FLAGS", None)  # restored afterwards: dbt keeps them per process
     given = {"PROJECT_DIR": tmp_path, "PROFILES_DIR": str(tmp_path), "PROFILE": None, "TARGET": None, "VARS": {}}
-    given |= {"STATE": None, "TARGET_PATH": None}
     flags.set_from_args(Namespace(which="build", LOG_CACHE_EVENTS=False, **given), None)
     with pytest.raises(Exception, match=REFUSED):  # dbt's own, of any plugin's
         dbt_alluvium.AlluviumPlugin("alluvium")

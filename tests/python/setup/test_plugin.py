@@ -54,9 +54,8 @@ def start(
             PROFILE=None,
             TARGET=target,
             VARS={},
-            STATE=None,
-            TARGET_PATH=None,
             LOG_CACHE_EVENTS=False,
+            **({"STATE": None, "TARGET_PATH": None} if which == "retry" else {}),
         ),
         None,
     )
