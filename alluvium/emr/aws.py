@@ -151,12 +151,12 @@ def _sentence_of_answer(error: ClientError, following: Following) -> str:
     if name in NO_SUBNET:
         subnets = following.aws("ec2", "describe-subnets")
         return f"emr: {said}; '{subnets}' lists those of the region, --subnet names one."
+    if "Throttl" in name or name == "RequestLimitExceeded":
+        return f"emr: AWS takes no more requests for now ({name}); run the command again in a minute."
     if "LimitExceeded" in name or "QuotaExceeded" in name:
         return (
             f"emr: a quota of the account is reached ({name}: {said}); raise it in Service Quotas, or take fewer nodes."
         )
-    if "Throttl" in name or name == "RequestLimitExceeded":
-        return f"emr: AWS takes no more requests for now ({name}); run the command again in a minute."
     return f"emr: AWS refuses {operation} ({name}: {said}); --debug shows where."
 
 

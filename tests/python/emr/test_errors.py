@@ -109,6 +109,7 @@ def test_stack_in_a_bad_state(
         ("ExpiredToken", "The security token is expired", "sign in with 'aws configure' or 'aws sso login'"),
         ("InvalidClientTokenId", "The token is invalid.", "sign in with"),
         ("Throttling", "Rate exceeded", "run the command again in a minute."),
+        ("RequestLimitExceeded", "Request limit exceeded.", "run the command again in a minute."),
         ("ValidationError", "1 error detected", "AWS refuses DescribeStacks (ValidationError: 1 error detected)"),
     ],
 )
