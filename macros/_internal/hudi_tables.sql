@@ -75,6 +75,7 @@ from (
         "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
         "hoodie.datasource.write.hive_style_partitioning": "true",
         "hoodie.datasource.write.partitionpath.urlencode": "true",
+        "hoodie.datasource.overwrite.mode": "STATIC",
         "hoodie.datasource.hive_sync.enable": "false",
         "hoodie.datasource.meta.sync.enable": "false",
     } -%}
@@ -186,9 +187,13 @@ from (
     table that is there is complete whatever was killed.
 #}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
+    {%- do alluvium.refuse_own_filter("create_table_as") if alluvium.is_hudi_mart() -%}
     {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
     {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
     {%- do alluvium.require_name_of_its_own("create_table_as") if temporary -%}
+    {%- if not temporary and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) -%}
+        {%- do alluvium.require_partitions("model " ~ model.name, adapter.get_columns_in_relation(alluvium.view_of_rows(relation, compiled_code))) -%}
+    {%- endif -%}
     {%- if temporary and alluvium.is_hudi_mart() -%}
         {#- dbt refuses a mart whose table has other types than its model. -#}
         {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
@@ -246,6 +251,42 @@ from (
 {% endmacro %}
 
 
+{#
+    What is computed whole has only the rows that a filter leaves, and loses all others. A filter is seen in the model, and in macros that are not this
+    project's own, whichever of them calls it.
+#}
+{% macro refuse_own_filter(caller_name) %}
+    {%- set call = "\\{[{%](?:(?![%}]\\}).)*\\bis_incremental\\b" -%}
+    {%- set names = model.depends_on.macros | list -%}
+    {%- set filters = [model.name] if modules.re.search(call, model.raw_code, modules.re.DOTALL) else [] -%}
+    {%- for id in names -%}
+        {%- set macro = alluvium.macro_of_id(id) -%}
+        {%- if macro is not none -%}
+            {%- do filters.append(macro.name) if modules.re.search(call, macro.macro_sql, modules.re.DOTALL) -%}
+            {%- do names.extend(macro.depends_on.macros | reject("in", names)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if filters -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": model " ~ model.name, "what calls is_incremental()", filters[0],
+            "nothing: with incremental_strategy " ~ config.get("incremental_strategy") ~ " and file_format " ~ config.get("file_format")
+            ~ " the table is computed whole, and would lose the rows that the filter leaves out. Take the filter away, or merge into a table of Delta's (changed_keys, docs/guide/marts.md)",
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# As dbt has it; none for dbt's and this project's own, which say what is new and filter nothing else. #}
+{% macro macro_of_id(id) %}
+    {%- set package, name = id.split(".")[1], id.split(".")[2] -%}
+    {%- set macro = context.get(package, {}).get(name) if package not in ["dbt", "dbt_spark"] else none -%}
+    {%- if macro is none or package == "alluvium" and modules.re.match("macros/(_internal|bronze|changes|checks|current|history|ops|types)/", macro.macro.original_file_path) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return(macro.macro) }}
+{% endmacro %}
+
+
 {% macro view_of_rows(relation, compiled_code) %}
     {%- set rows = api.Relation.create(identifier=relation.identifier ~ "__rows") -%}
     {%- do run_query("create or replace temporary view " ~ rows ~ " as\n" ~ compiled_code) -%}
@@ -262,7 +303,6 @@ from (
     {%- set columns = adapter.get_columns_in_relation(rows) -%}
     {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
     {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
-    {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}
     {%- if not properties and alluvium.is_made_as(relation, columns) -%}
         {%- set newest = alluvium.require_clock_of_hudi("create_table_as", relation) -%}
         {%- do alluvium.drop_tables_beside(relation, "replaced") -%}
@@ -493,6 +533,24 @@ tblproperties (
         ) %}
     {%- endif -%}
     {{ return(newest) }}
+{% endmacro %}
+
+
+{#
+    Delta takes a table's properties back with its rows; Hudi's `rollback_to_instant` and its restores leave them as they are (1.2.0), so that what was taken back would count as
+    applied.
+#}
+{% macro commit_properties_of_hudi(table) %}
+    {{ return({"written_until": alluvium.newest_commit_of_hudi(table).commit_time} if alluvium.is_hudi() else {}) }}
+{% endmacro %}
+
+
+{% macro is_taken_back(table, properties) %}
+    {%- if "written_until" not in properties -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set newest = alluvium.newest_commit_of_hudi(table) -%}
+    {{ return(newest is none or newest.commit_time < properties.written_until) }}
 {% endmacro %}
 
 

@@ -69,6 +69,9 @@
     {%- if "rebuild_requested" in properties -%}
         {{ return("reset_entity has asked for it") }}
     {%- endif -%}
+    {%- if alluvium.is_taken_back(table, properties) -%}
+        {{ return("its newest commits were taken back") }}
+    {%- endif -%}
     {%- set reads_own_log = alluvium.reads_own_log(model) -%}
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
         {%- set node = graph.nodes[parent] -%}

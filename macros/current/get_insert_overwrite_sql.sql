@@ -7,6 +7,7 @@
 {% macro note_inputs() %}
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" -%}
         {%- do alluvium.require_strategy("note_inputs", "insert_overwrite") -%}
+        {%- do alluvium.refuse_own_filter("note_inputs") -%}
         {%- do alluvium.require_hudi("note_inputs: model " ~ model.name) if alluvium.is_hudi() -%}
         {%- do alluvium.remember("inputs", this, alluvium.inputs_fingerprint(model)) -%}
     {%- endif -%}
@@ -16,13 +17,15 @@
 {# The post-hook. #}
 {% macro record_inputs() %}
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" and not alluvium.has_same_inputs() -%}
-        {%- do run_query("alter table " ~ this ~ " set tblproperties ('alluvium.inputs' = '" ~ alluvium.remembered("inputs", this) ~ "')") -%}
+        {%- set properties = dict({"inputs": alluvium.remembered("inputs", this)}, **alluvium.commit_properties_of_hudi(this)) -%}
+        {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {% macro has_same_inputs() %}
-    {{ return(alluvium.table_property(this, "inputs") == alluvium.remembered("inputs", this)) }}
+    {%- set properties = alluvium.table_properties(this) -%}
+    {{ return(properties.get("inputs", "none") == alluvium.remembered("inputs", this) and not alluvium.is_taken_back(this, properties)) }}
 {% endmacro %}
 
 
@@ -108,8 +111,38 @@
 {% endmacro %}
 
 
+{#
+    Whatever the session's `partitionOverwriteMode` is: with DYNAMIC, partitions that have no row any more would stay. dbt-spark (1.11) sets that before any model with
+    `partition_by` and this strategy, in a session that all threads share. Of Hudi's tables each has its own mode (fixed_properties_of_hudi).
+#}
 {% macro overwrite_sql(source, target) %}
-    {#- dbt-spark sets DYNAMIC for a mart with `partition_by`, which keeps the partitions that have no row any more. -#}
-    {%- do run_query("set spark.sql.sources.partitionOverwriteMode = STATIC") -%}
-    {{ return(alluvium.insert_into_sql(source, target, alluvium.same_columns(source, target), "overwrite")) }}
+    {%- set columns = alluvium.same_columns(source, target) -%}
+    {%- set partitions = [] if alluvium.is_hudi() else alluvium.partitions_of_table(target) -%}
+    {%- if not partitions -%}
+        {{ return(alluvium.insert_into_sql(source, target, columns, "overwrite")) }}
+    {%- endif -%}
+    {{ return(alluvium.replace_all_sql(source, target, columns, partitions[0])) }}
+{% endmacro %}
+
+
+{#
+    Delta (3.3.3) asks for no mode where a condition says what is replaced, and takes a condition on a partition from its log, without reading rows. `true` is none to it.
+    This statement of Spark's (3.5) has no list of columns: they come in the table's order.
+#}
+{% macro replace_all_sql(source, target, columns, partition) -%}
+    {%- set partition = alluvium.quoted_identifier(partition) -%}
+    insert into {{ target }}
+    replace where {{ partition }} is null or {{ partition }} is not null
+    select
+        {%- for column in adapter.get_columns_in_relation(target) %}
+        {%- set name = alluvium.quoted_identifier(column.name) %}
+        {{ name if column.name in columns else "null as " ~ name }}{{ "," if not loop.last }}
+        {%- endfor %}
+    from {{ source }}
+{%- endmacro %}
+
+
+{# dbt (1.11) gives a list as its JSON. #}
+{% macro partitions_of_table(table) %}
+    {{ return(fromjson(alluvium.query_rows("describe detail " ~ table)[0].partitionColumns)) }}
 {% endmacro %}

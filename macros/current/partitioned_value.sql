@@ -5,11 +5,11 @@
 {% macro partitioned_value(column, value) %}
     {%- set value = alluvium.stored_value(value, column.data_type) -%}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
-    {%- set partition_by = config.get("partition_by") or [] -%}
+    {%- do alluvium.require_partition("partitioned_value: model " ~ model.name, column.name, column.data_type) -%}
     {%- set policy = alluvium.require_one_of(
         "partitioned_value: model " ~ model.name, "meta.cdc.empty_partition_value", cdc.get("empty_partition_value", "fail"), ["fail", "null"]
     ) -%}
-    {%- if column.data_type != "string" or column.name not in ([partition_by] if partition_by is string else partition_by) or policy == "null" -%}
+    {%- if column.data_type != "string" or not alluvium.is_partition(column.name) or policy == "null" -%}
         {{ return(value) }}
     {%- endif -%}
     {%- set message = model.name ~ ": partition_by names " ~ column.name ~ ", which is an empty text in a row, and a partition can only have it as NULL: "
@@ -17,4 +17,38 @@
     {{ return(
         "if(" ~ value ~ " in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error(" ~ alluvium.string_literal(message) ~ "), " ~ value ~ ")"
     ) }}
+{% endmacro %}
+
+
+{# As Spark finds a column, whatever its case. #}
+{% macro is_partition(name) %}
+    {{ return(name | lower in alluvium.partition_names() | map("lower")) }}
+{% endmacro %}
+
+
+{% macro partition_names() %}
+    {%- set partition_by = config.get("partition_by") or [] -%}
+    {{ return([partition_by] if partition_by is string else partition_by) }}
+{% endmacro %}
+
+
+{# Of the columns of a query, with `name` and `dtype`. #}
+{% macro require_partitions(caller_name, columns) %}
+    {%- for column in columns -%}
+        {%- do alluvium.require_partition(caller_name, column.name, column.dtype) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    Types whose values would be other ones as a partition's. Delta (3.3.3) moves a time by the session's zone twice as it writes it. Hudi (1.2.0) reads the names of folders: a time has
+    whole seconds there, in the session's zone, and bytes are digits.
+#}
+{% macro require_partition(caller_name, name, data_type) %}
+    {%- if alluvium.is_partition(name) and data_type in ["timestamp", "timestamp_ntz", "binary"] and (data_type == "timestamp" or alluvium.is_hudi()) -%}
+        {% do alluvium.raise_invalid(
+            caller_name, "type of column " ~ name ~ ", which partition_by names,", data_type,
+            "a type whose values are the same as a partition's, such as date or string" ~ (", where file_format is hudi" if data_type != "timestamp" else ""),
+        ) %}
+    {%- endif -%}
 {% endmacro %}

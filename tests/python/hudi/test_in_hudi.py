@@ -26,6 +26,7 @@ SUITES = [
         "moma",
         "gold",
         "purge",
+        "computed_whole",
         "writing_of_hudi",
     )
 ]

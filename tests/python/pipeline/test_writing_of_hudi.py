@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from .events import lines, postgresql
-from .project import SILVER, Feed, MakeProject, Project, folder_of_table
+from .project import GOLD, SILVER, Feed, MakeProject, Project, folder_of_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -197,3 +197,44 @@ def test_files_of_an_overwritten_table_go_with_a_vacuum(written: Project) -> Non
     kept = {(row["id"], row["note"]) for table in tables for row in table.to_pylist()}
     assert kept == set(NEW.items())
     assert notes(written, FAILED) == NEW
+
+
+def test_commits_that_were_taken_back_are_applied_again(make_project: MakeProject) -> None:
+    feed = Feed("taken_back", {"id": "int", "note": "string"}, models=("log", "state", "history"))
+    project = make_project("taken_back", [feed])
+    (project.folder / "models" / "gold").mkdir()
+    state = f'{{{{ ref("{feed.nodes["state"]}") }}}}'
+    changed = f'{{{{ changed_keys(ref("{feed.nodes["state"]}"), ["id"]) }}}}'
+    merged = 'incremental_strategy="merge", unique_key="id", post_hook="{{ alluvium.record_applied_batches() }}", '
+    for mart, settings, condition in (
+        ("fct_taken_back", "", "true"),
+        ("fct_changed_and_taken_back", merged, f"id in ({changed})"),
+    ):
+        config = f'config({settings}contract={{"enforced": false}}, on_schema_change="ignore")'
+        sql = f"{{{{ {config} }}}}\nselect id, note from {state} where {condition}"
+        (project.folder / "models" / "gold" / f"{mart}.sql").write_text(sql, encoding="utf-8")
+    tables = [f"{SILVER}.{feed.nodes[role]}" for role in ("state", "history")]
+    tables += [f"{GOLD}.fct_taken_back", f"{GOLD}.fct_changed_and_taken_back"]
+
+    def rows() -> dict[str, list[tuple[int, str]]]:
+        found = {table: project.spark.sql(f"select id, note from {table}").collect() for table in tables}
+        return {table: sorted((row.id, row.note) for row in of_table) for table, of_table in found.items()}
+
+    project.land(feed, {"t+0+0.json": lines(postgresql("c", 10, {"id": 1, "note": "old"}))})
+    assert not project.dbt("run").failed
+    changes = lines(postgresql("u", 20, {"id": 1, "note": "new"}), postgresql("c", 21, {"id": 2, "note": "new"}))
+    project.land(feed, {"t+0+1.json": changes})
+    assert not project.dbt("run").failed
+    expected = rows()
+    for table in tables:
+        newest = project.spark.sql(f"call show_commits(table => '{table}', limit => 1)").first()
+        assert newest
+        project.spark.sql(f"call rollback_to_instant('{table}', '{newest.commit_time}')").collect()
+    assert all((2, "new") not in found for found in rows().values())
+    outcome = project.dbt("run")
+    assert not outcome.failed, outcome.messages
+    for table in (*tables[:2], tables[3]):
+        assert f"{table.partition('.')[2]}: built anew, since its newest commits were taken back" in outcome.printed
+    assert rows() == expected
+    assert "built anew" not in project.dbt("run").printed
+    assert rows() == expected

@@ -151,6 +151,8 @@ class Renderer:
         sources: dbt's graph of sources by unique id.
         nodes: dbt's graph of models by unique id.
         parents: unique ids that the model depends on.
+        raw_code: the model's SQL as it was written.
+        own_macros: SQL of macros of the package `theirs`, which the model calls, by name.
         selected: unique ids of the selected resources.
         root_macros: macros of the root project, where that is another one, with the macros that they call.
         columns: names of the columns that a relation has in the database, each a string.
@@ -190,6 +192,8 @@ class Renderer:
     sources: Mapping[str, Any] = field(default_factory=dict)
     nodes: Mapping[str, Any] = field(default_factory=dict)
     parents: Sequence[str] = ()
+    raw_code: str = "select 1"
+    own_macros: Mapping[str, str] = field(default_factory=dict)
     selected: Sequence[str] = ()
     root_macros: Mapping[str, Sequence[str]] | None = None
     columns: Sequence[str] = ()
@@ -256,7 +260,8 @@ class Renderer:
                 location_root=self.location_root,
                 contract=SimpleNamespace(**self.contract) if self.contract else None,
             ),
-            "context": {name: self._seen(name) for name in DBTS_OWN},
+            "context": {name: self._seen(name) for name in DBTS_OWN}
+            | {"theirs": {name: SimpleNamespace(macro=self._own_macro(name)) for name in self.own_macros}},
             "dbt": SimpleNamespace(
                 spark__get_merge_sql=lambda *_: "dbt-spark's own merge",
                 spark__create_table_as=self._made_by_dbt_spark,
@@ -279,7 +284,14 @@ class Renderer:
             "log": self._log,
             "model": {
                 "name": self.this.identifier,
-                "depends_on": {"nodes": list(self.parents)},
+                "depends_on": {
+                    "nodes": list(self.parents),
+                    "macros": [
+                        "macro.dbt.is_incremental",
+                        *(f"macro.theirs.{name}" for name in list(self.own_macros)[:1]),
+                    ],
+                },
+                "raw_code": self.raw_code,
                 "compiled_code": "select 1",
                 "config": {"meta": self.meta, "post-hook": [{"sql": sql} for sql in self.post_hooks]},
             },
@@ -297,6 +309,17 @@ class Renderer:
             # A macro of the same package can also be called by its bare name.
             context |= {name: CallableMacroGenerator(macro, context) for name, macro in all_macros().items()}
         return context
+
+    def _own_macro(self, name: str) -> SimpleNamespace:
+        """A macro of `own_macros`, which calls the next one."""
+        names = [*self.own_macros]
+        called = names[names.index(name) + 1 :][:1]
+        return SimpleNamespace(
+            name=name,
+            macro_sql=self.own_macros[name],
+            original_file_path="macros/own.sql",
+            depends_on=SimpleNamespace(macros=[f"macro.theirs.{name}" for name in called]),
+        )
 
     def _made_by_dbt_spark(self, _temporary: bool, _relation: SparkRelation, sql: str, _language: str) -> str:
         self.made.append(fold(sql))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,6 +75,8 @@ def test_partitioned_value() -> None:
     assert stopped.endswith("), v)")
     assert_expression_parses(stopped)
     assert stopped in renderer.sql("apply_deletes", "latest", feed(), "soft").replace("_cdc_image.`note`", "v")
+    renderer.partition_by = "NOTE"
+    assert renderer.sql("partitioned_value", column("note"), "v") == stopped
     assert renderer.sql("partitioned_value", column("other"), "v") == "v"
     assert renderer.sql("partitioned_value", column("note", "int"), "v") == "v"
     taken = {"cdc": {"empty_partition_value": "null"}}
@@ -648,7 +651,7 @@ def noted(inputs: str, stored: str | None) -> Renderer:
         columns=["id", "a b"],
         answers={
             "set alluvium.inputs.": [{"value": inputs}],
-            "set spark.sql.sources.partitionOverwriteMode = STATIC": [],
+            "describe detail": [{"partitionColumns": "[]"}],
             "show tblproperties": [{"key": "other", "value": "x"}, *properties],
             "alter table": [],
         },
@@ -669,6 +672,66 @@ def test_has_same_inputs(stored: str | None, same: bool) -> None:
         assert sql == f"insert overwrite {MART} (`id`, `a b`) select `id`, `a b` from silver.tmp"
         # Taken out before the rows change: a run that is killed in between leaves none.
         assert f"alter table {MART} unset tblproperties if exists ('alluvium.inputs')" in renderer.queries
+
+
+def test_overwrite_of_partitions_asks_for_no_mode_of_the_session() -> None:
+    """In `DYNAMIC` Spark would keep the partitions that have no row any more."""
+    renderer = noted("a", "b")
+    renderer.answers["describe detail"] = [{"partitionColumns": '["a b", "id"]'}]
+    sql = renderer.sql("get_insert_overwrite_sql", relation("tmp"), MART, MART)
+    assert sql == renderer.sql("overwrite_sql", relation("tmp"), MART)
+    assert sql == (
+        f"insert into {MART} replace where `a b` is null or `a b` is not null select `id`, `a b` from silver.tmp"
+    )
+    assert_parses(sql)
+    assert renderer.render("partitions_of_table", MART) == ["a b", "id"]
+    # A column that the mart has no longer.
+    assert renderer.sql("replace_all_sql", relation("tmp"), MART, ["id"], "id").endswith(
+        "select `id`, null as `a b` from silver.tmp"
+    )
+    assert not any("partitionOverwriteMode" in query for query in renderer.queries)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "formats"),
+    [
+        ("timestamp", ["delta", "hudi"]),
+        ("timestamp_ntz", ["hudi"]),
+        ("binary", ["hudi"]),
+        ("date", []),
+        ("string", []),
+    ],
+)
+def test_partitions_that_would_have_other_values(data_type: str, formats: list[str]) -> None:
+    for file_format in ("delta", "hudi"):
+        renderer = state()
+        renderer.partition_by, renderer.file_format = "Note", file_format
+        of_query = [SimpleNamespace(name="note", dtype=data_type)]
+        if file_format in formats:
+            for macro, arguments in (
+                ("partitioned_value", (column("note", data_type), "v")),
+                ("require_partition", ("m", "NOTE", data_type)),
+                ("require_partitions", ("m", of_query)),
+            ):
+                refusal = renderer.refusal(macro, *arguments)
+                assert f'which partition_by names, is "{data_type}"; allowed: a type whose values' in refusal
+        else:
+            renderer.render("partitioned_value", column("note", data_type), "v")
+            renderer.render("require_partitions", "m", of_query)
+        renderer.render("require_partition", "m", "other", data_type)
+    assert renderer.render("partition_names") == ["Note"]
+    assert Renderer(partition_by=["a", "b"]).render("is_partition", "B") is True
+    assert Renderer().render("is_partition", "a") is False
+
+
+def test_partitions_of_a_new_table_are_looked_at_before_it_is_made() -> None:
+    renderer = Renderer(partition_by=["at"], columns=["at"], types={("fct_order__rows", "at"): "timestamp"})
+    renderer.answers["create or replace temporary view"] = []
+    with pytest.raises(CompilationError, match="which partition_by names"):
+        renderer.render("spark__create_table_as", False, MART, "select 1")
+    assert renderer.made == []
+    renderer.post_hooks = ()
+    assert renderer.render("spark__create_table_as", False, MART, "select 1") == "dbt-spark's own table"
 
 
 def test_overwrite_of_a_model_without_inputs_is_dbt_sparks() -> None:

@@ -201,7 +201,6 @@ def test_property_that_changes_how_rows_are_found_may_be_chosen() -> None:
 
 NAME = f"{STATE.identifier}__"
 ROWS = "create or replace temporary view slv_shop__orders_state__rows as select 1 as id"
-STATIC = "set spark.sql.sources.partitionOverwriteMode = STATIC"
 
 
 def making(**settings: Any) -> Renderer:
@@ -217,16 +216,13 @@ def making(**settings: Any) -> Renderer:
         "create ": [],
         "insert overwrite": [],
         "alter table": [],
-        STATIC: [],
     }
     return renderer
 
 
 def steps(renderer: Renderer) -> list[str]:
     """What was done, without questions."""
-    return [
-        sql for sql in renderer.queries if sql == STATIC or not sql.startswith(("set ", "show ", "call ", "describe "))
-    ]
+    return [sql for sql in renderer.queries if not sql.startswith(("set ", "show ", "call ", "describe "))]
 
 
 def test_table_is_complete_before_it_has_its_name() -> None:
@@ -235,11 +231,12 @@ def test_table_is_complete_before_it_has_its_name() -> None:
     run = renderer.render("run_id")
     rebuilt, replaced = f"silver.{NAME}rebuilt_{run}", f"silver.{NAME}replaced_{run}"
     made = steps(renderer)
-    assert made[:3] == [ROWS, f"drop table if exists silver.{NAME}rebuilt_1", STATIC]
-    assert made[3].startswith(f"create table {rebuilt} (`id` string, ")
-    assert made[4].startswith(f"insert overwrite {rebuilt} (`id`, `_cdc_record_key`) select")
+    assert made[:2] == [ROWS, f"drop table if exists silver.{NAME}rebuilt_1"]
+    assert made[2].startswith(f"create table {rebuilt} (`id` string, ")
+    assert "'hoodie.datasource.overwrite.mode' = 'STATIC'" in made[2]
+    assert made[3].startswith(f"insert overwrite {rebuilt} (`id`, `_cdc_record_key`) select")
     # The old rows that a killed run has left go when the new ones are there.
-    assert made[5:] == [
+    assert made[4:] == [
         f"drop table if exists silver.{NAME}replaced_1",
         f"alter table silver.slv_shop__orders_state rename to {replaced}",
         f"alter table {rebuilt} rename to silver.slv_shop__orders_state",
@@ -392,13 +389,55 @@ def test_a_mart_of_changed_keys_is_computed_whole() -> None:
     }
     assert renderer.sql("changed_keys", STATE, ["id"]) == f"select `id` from {STATE}"
     assert renderer.does("delete_vanished_keys", STATE, ["id"]) == []
-    renderer.answers["set spark.sql.sources.partitionOverwriteMode"] = []
     sql = renderer.sql("spark__get_merge_sql", STATE, TMP, ["id"], [], None)
     assert sql == f"insert overwrite {STATE} (`id`) select `id` from {TMP}"
-    assert renderer.queries[-1] == "set spark.sql.sources.partitionOverwriteMode = STATIC"
     assert renderer.sql("overwrite_sql", TMP, STATE) == sql
     renderer.empty = True
     assert renderer.sql("spark__get_merge_sql", STATE, TMP, ["id"], [], None) == renderer.sql("nothing_to_apply_sql")
+
+
+@pytest.mark.parametrize(
+    "call", ["{% if is_incremental() %}", "{{ 'x' if\nis_incremental() }}", "{%- if a and is_incremental() -%}"]
+)
+def test_filter_of_a_model_that_is_computed_whole_is_refused(call: str) -> None:
+    direct = hudi(raw_code=f"select 1 {call}").refusal("spark__create_table_as", True, STATE, "select 1")
+    assert direct.startswith(
+        "create_table_as: model slv_shop__orders_state: what calls is_incremental() "
+        'is "slv_shop__orders_state"; allowed: nothing: with incremental_strategy merge and file_format hudi'
+    )
+    through = hudi(own_macros={"outer": "{{ inner() }}", "inner": f"{call} where 1"})
+    assert '"inner"' in through.refusal("refuse_own_filter", "m")
+    overwritten = Renderer(strategy="insert_overwrite", raw_code=call).refusal("note_inputs")
+    assert "with incremental_strategy insert_overwrite and file_format delta the table is computed whole" in overwritten
+    # States and histories say themselves what is new.
+    of_state = hudi(raw_code=call, meta={"cdc": {"merge_guard": "_cdc_position"}})
+    assert of_state.render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
+
+
+def test_what_is_no_filter_is_let_through() -> None:
+    harmless = hudi(
+        raw_code="{{ ref('a') }} -- is_incremental()", own_macros={"outer": "{{ is_incremental_of_mine() }}"}
+    )
+    assert harmless.does("refuse_own_filter", "m") == []
+    assert hudi().render("macro_of_id", "macro.dbt.is_incremental") is None
+    assert hudi().render("macro_of_id", "macro.gone.x") is None
+    assert hudi(own_macros={"outer": "x"}).render("macro_of_id", "macro.theirs.outer").macro_sql == "x"
+
+
+def test_commits_that_were_taken_back() -> None:
+    renderer = hudi()
+    renderer.answers["call show_commits"] = [{"commit_time": "20261125082730000"}]
+    assert renderer.render("commit_properties_of_hudi", STATE) == {"written_until": "20261125082730000"}
+    assert Renderer().render("commit_properties_of_hudi", STATE) == {}
+    for written, is_taken_back in (("20261125082730000", False), ("20261125082730001", True)):
+        properties = {"written_until": written}
+        assert renderer.render("is_taken_back", STATE, properties) is is_taken_back
+        renderer.answers["show tblproperties"] = [{"key": "alluvium.written_until", "value": written}]
+        reason = "its newest commits were taken back" if is_taken_back else None
+        assert renderer.render("reason_to_rebuild", STATE) == reason
+    renderer.answers["call show_commits"] = []
+    assert renderer.render("is_taken_back", STATE, {"written_until": "1"}) is True
+    assert renderer.render("is_taken_back", STATE, {}) is False
 
 
 def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None:

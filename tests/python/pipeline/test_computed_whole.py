@@ -1,0 +1,123 @@
+"""Tables that are overwritten: in any mode of the session, with all rows, in partitions that keep their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .events import lines, postgresql
+from .project import GOLD, SILVER, Feed, MakeProject, Project, folder_of_table
+
+MODE = "spark.sql.sources.partitionOverwriteMode"
+COLUMNS = {"id": "int", "country": "string", "at": "timestamp", "local": "timestamp_ntz", "raw": "binary"}
+FEED = Feed("whole", COLUMNS, models=("log", "state", "living"))
+STATE = FEED.nodes["state"]
+
+
+def mart(columns: str, rest: str = "", **config: str) -> str:
+    """The SQL of a mart over the state; `config` has Jinja expressions."""
+    settings = {"contract": '{"enforced": false}', "on_schema_change": '"ignore"'} | config
+    said = ", ".join(f"{name}={value}" for name, value in settings.items())
+    return f'{{{{ config({said}) }}}}\nselect {columns}\nfrom {{{{ ref("{STATE}") }}}}\n{rest}\n'
+
+
+MERGED = {
+    "incremental_strategy": '"merge"',
+    "unique_key": '"id"',
+    "partition_by": '"country"',
+    "post_hook": '"{{ alluvium.record_applied_batches() }}"',
+}
+VANISHED = f"\"{{{{ alluvium.delete_vanished_keys(ref('{STATE}'), ['id']) }}}}\""
+CHANGED = f'where not _is_deleted and id in ({{{{ changed_keys(ref("{STATE}"), ["id"]) }}}})'
+FILTER = "{% if is_incremental() %}\nwhere _cdc_batch > (select max(batch) from {{ this }})\n{% endif %}"
+INDIRECT = f"{{% macro only_new() %}}{{{{ newer() }}}}{{% endmacro %}}\n{{% macro newer() %}}{FILTER}{{% endmacro %}}\n"
+WHOLE = {
+    "fct_overwritten": mart("id, country", "where not _is_deleted", partition_by='["country"]'),
+    "fct_flat": mart("id, country", "where not _is_deleted"),
+    "fct_changed": mart("id, country", CHANGED, pre_hook=VANISHED, **MERGED),
+}
+FILTERED = {
+    "fct_filtered": mart("id, country, _cdc_batch as batch", FILTER, **MERGED),
+    "fct_filtered_elsewhere": mart("id, country, _cdc_batch as batch", "{{ only_new() }}", **MERGED),
+    "fct_overwritten_filtered": mart("id, _cdc_batch as batch", FILTER),
+}
+
+
+def customers(op: str, lsn: int, *rows: tuple[int, str | None]) -> bytes:
+    """Lines of one file."""
+    return lines(*(postgresql(op, lsn + n, {"id": key, "country": country}) for n, (key, country) in enumerate(rows)))
+
+
+FIRST = {"t+0+0.json": customers("c", 10, (0, "NL"), (1, "NL"), (2, "FR"))}
+# No row is left in one of the partitions.
+SECOND = {"t+0+3.json": customers("d", 20, (2, None)) + customers("u", 21, (0, "DE"))}
+ROWS = [[(0, "NL"), (1, "NL"), (2, "FR")], [(0, "DE"), (1, "NL")]]
+
+
+@pytest.fixture
+def is_hudi(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--file-format") != "delta")
+
+
+@pytest.fixture
+def mode(project_of_marts: Project) -> Iterator[Project]:
+    """The mode that another thread of dbt sets, in a session that all share."""
+    project_of_marts.spark.conf.set(MODE, "DYNAMIC")
+    yield project_of_marts
+    project_of_marts.spark.conf.unset(MODE)
+
+
+@pytest.fixture(scope="module")
+def project_of_marts(make_project: MakeProject) -> Project:
+    project = make_project("computed_whole", [FEED])
+    folder = project.folder / "models" / "gold"
+    folder.mkdir()
+    for name, sql in (WHOLE | FILTERED).items():
+        (folder / f"{name}.sql").write_text(sql, encoding="utf-8")
+    (project.folder / "macros" / "only_new.sql").write_text(INDIRECT, encoding="utf-8")
+    project.land(FEED, FIRST)
+    return project
+
+
+def rows_of(project: Project, mart: str) -> list[tuple[int, str]]:
+    return sorted((row["id"], row["country"]) for row in project.rows(f"{GOLD}.{mart}"))
+
+
+def test_overwritten_in_the_mode_of_another_thread(mode: Project) -> None:
+    for number, files in enumerate((FIRST, SECOND)):
+        mode.land(FEED, files)
+        outcome = mode.dbt("run", "--select", f"+{STATE}", *WHOLE)
+        assert not outcome.failed, outcome.messages
+        assert {mart: rows_of(mode, mart) for mart in WHOLE} == dict.fromkeys(WHOLE, ROWS[number])
+    assert next(folder_of_table(mode.spark, GOLD, "fct_overwritten").glob("country=*"))
+    mode.land(FEED, {"t+0+5.json": customers("d", 30, (1, None))})
+    outcome = mode.dbt("run", "--full-refresh", "--select", f"+{STATE}", *WHOLE)
+    assert not outcome.failed, outcome.messages
+    assert {mart: rows_of(mode, mart) for mart in WHOLE} == {mart: [(0, "DE")] for mart in WHOLE}
+
+
+def test_own_filter_of_what_is_computed_whole_is_refused(project_of_marts: Project, is_hudi: bool) -> None:
+    refused = set(FILTERED) if is_hudi else {"fct_overwritten_filtered"}
+    for attempt in range(2):
+        project_of_marts.land(FEED, {f"t+0+2{attempt}.json": customers("c", 50, (50 + attempt, "NL"))})
+        outcome = project_of_marts.dbt("run", "--select", f"+{STATE}", *FILTERED)
+        assert outcome.failed == refused
+        said = [outcome.messages[name] for name in refused]
+        assert all("what calls is_incremental()" in message and "computed whole" in message for message in said), said
+        for name in set(FILTERED) - refused:
+            assert rows_of(project_of_marts, name)[-1] == (50 + attempt, "NL")
+
+
+def test_partitions_that_would_change_their_values_are_refused(project_of_marts: Project, is_hudi: bool) -> None:
+    (of_state,) = project_of_marts.folder.glob(f"models/**/{STATE}.sql")
+    of_mart = project_of_marts.folder / "models" / "gold" / "fct_flat.sql"
+    before = of_state.read_text(encoding="utf-8")
+    for column in ["at", "LOCAL", "raw"] if is_hudi else ["AT"]:
+        of_state.write_text(before.replace("config(", f'config(partition_by="{column}", ', 1), encoding="utf-8")
+        of_mart.write_text(mart(f"id, {column.lower()}", partition_by=f'"{column}"'), encoding="utf-8")
+        for model in (STATE, "fct_flat"):
+            outcome = project_of_marts.dbt("run", "--full-refresh", "--select", model)
+            assert outcome.failed == {model}
+            assert "which partition_by names" in outcome.messages[model]
+    assert project_of_marts.rows(f"{SILVER}.{STATE}")
