@@ -147,7 +147,10 @@ def _sentence_of_answer(error: ClientError, following: Following) -> str:
             "have an administrator allow what docs/guide/emr.md lists."
         )
     if name in REFUSED_CREDENTIALS:
-        return f"emr: AWS does not take the credentials ({said or name}); {SIGN_IN}."
+        return (
+            f"emr: AWS does not take the credentials ({said or name}); {SIGN_IN}. It answers so, too, in a region that "
+            "the account has not enabled."
+        )
     if name in NO_SUBNET:
         subnets = following.aws("ec2", "describe-subnets")
         return f"emr: {said}; '{subnets}' lists those of the region, --subnet names one."

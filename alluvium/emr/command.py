@@ -34,6 +34,7 @@ StackName = Annotated[str, typer.Option("--stack", metavar="NAME", help="Of the 
 Vpc = Annotated[str | None, typer.Option(metavar="ID", help="VPC of the subnet; needed once, for a new stack.")]
 Subnet = Annotated[str | None, typer.Option(metavar="ID", help="Private subnet; needed once, for a new stack.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")]
+NeverChanges = Annotated[bool, typer.Option("--dry-run", help="As without it: this command changes nothing.")]
 Env = Annotated[
     list[str] | None,
     typer.Option("--env", metavar="NAME=VALUE", help="Variable for dbt, which EMR shows to others; more than once."),
@@ -57,6 +58,7 @@ class LogFile(str, Enum):
 def validate(
     vpc: Vpc = None,
     subnet: Subnet = None,
+    dry_run: NeverChanges = False,
     stack: StackName = DEFAULT_STACK,
     region: Region = None,
     debug: Debug = False,
@@ -131,6 +133,8 @@ def up(
         shipped.check_counts(values)
         if {"VpcId", "SubnetId"} & given.keys():
             network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"], following)
+        if given.get("ExistingDataBucket"):
+            _require_bucket(clients, given["ExistingDataBucket"], following)
         if found is not None and not is_new and "ClusterNumber" not in given:
             given |= _next_cluster(clients, found)
         if dry_run:
@@ -156,7 +160,9 @@ def up(
 
 
 @app.command(epilog=examples("alluvium emr status", "alluvium emr status --stack test --region eu-central-1"))
-def status(stack: StackName = DEFAULT_STACK, region: Region = None, debug: Debug = False) -> None:
+def status(
+    dry_run: NeverChanges = False, stack: StackName = DEFAULT_STACK, region: Region = None, debug: Debug = False
+) -> None:
     """Say how the stack and its cluster are, and how to reach the cluster."""
     from alluvium.emr import cluster as clusters
     from alluvium.emr import stack as stacks
@@ -395,21 +401,33 @@ def _stop(
         typer.echo(f"ended    {running.id}")
 
 
-@app.command(epilog=examples("alluvium emr logs", "alluvium emr logs s-1A2B3C4D5E6F7 --file stdout --lines 100"))
+@app.command(
+    epilog=examples(
+        "alluvium emr logs",
+        "alluvium emr logs s-1A2B3C4D5E6F7 --follow",
+        "alluvium emr logs s-1A2B3C4D5E6F7 --file stdout --lines 100",
+    )
+)
 def logs(
     step: Annotated[str | None, typer.Argument(metavar="STEP", help="Id of a step; all are listed without.")] = None,
     file: Annotated[
         LogFile | None, typer.Option(help="Which of EMR's logs; without, what `build` or `serve` prints, else stderr.")
     ] = None,
     lines: Annotated[int, typer.Option("-n", "--lines", min=1, help="The last lines.")] = 50,
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="All that `build` or `serve` prints, until the step has ended.")
+    ] = False,
+    dry_run: NeverChanges = False,
     stack: StackName = DEFAULT_STACK,
     region: Region = None,
     debug: Debug = False,
 ) -> None:
-    """List the steps of the cluster and their logs, or print the end of one."""
+    """List the steps of the cluster and their logs, or print the end of one, or one as it grows."""
     from alluvium.emr import cluster as clusters
     from alluvium.emr import logs as texts
 
+    if follow and (step is None or file is not None):
+        raise AlluviumError("emr: --follow: name a step, and no --file: EMR writes those minutes late.")
     with _clients(stack, region) as (clients, following):
         cluster, found = _cluster(clients, following)
         bucket = found.bucket
@@ -420,6 +438,9 @@ def logs(
             if known is None and step not in texts.of_steps(clients.s3, cluster):
                 lists = following.command("logs")
                 raise AlluviumError(f"emr: there is no step {step} on {cluster.id}; '{lists}' lists all.")
+            if follow:
+                _follow(clients, following, bucket, cluster.id, step, known)
+                return
             own = None if file else _printed(clients, bucket, known)
             name = (file or LogFile.stderr).value
             said = (
@@ -432,6 +453,20 @@ def logs(
             typer.echo(f"{one.id}  {one.state:<10} {one.name}  {', '.join(sorted(there.get(one.id, ())))}".rstrip())
         if not there:
             typer.echo(f"no logs below {cluster.log_uri}{cluster.id}/steps/ yet; EMR writes them every five minutes")
+
+
+def _follow(
+    clients: Clients, following: Following, bucket: str | None, cluster: str, step: str, known: Step | None
+) -> None:
+    from alluvium.emr import steps
+
+    token = steps.token_of(known) if known else None
+    if known is None or token is None or bucket is None:
+        prints = following.command("logs", step)
+        raise AlluviumError(f"emr: --follow: step {step} is none of a build or a server; '{prints}' prints its log.")
+    say = steps.following_lines(clients.s3, bucket, token, lambda text: typer.echo(text, nl=False))
+    ended = steps.wait(clients.emr, cluster, step, say)
+    typer.echo(f"step     {step} {ended.state}{_in_brackets(ended.reason)}", err=True)
 
 
 @contextmanager
@@ -556,6 +591,16 @@ def _require_no_step(clients: Clients, stack: Stack, planned: ChangeSet, followi
         f"emr: cluster {stack.cluster} would be replaced, and step {step.id} ({step.name}) is {step.state} there; "
         f"{first}, or say --yes. Nothing was changed."
     )
+
+
+def _require_bucket(clients: Clients, name: str, following: Following) -> None:
+    from alluvium.emr import project
+
+    if not project.is_bucket(clients.s3, name):
+        lists = following.aws("s3", "ls")
+        raise AlluviumError(
+            f"emr: --parameter ExistingDataBucket={name}: there is no such bucket; '{lists}' lists all."
+        )
 
 
 def _bucket(stack: Stack, following: Following) -> str:

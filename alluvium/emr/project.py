@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 PREFIX = "project/"
-NOT_THERE = frozenset({"404", "NoSuchKey", "NotFound"})
+NOT_THERE = frozenset({"404", "NoSuchBucket", "NoSuchKey", "NotFound"})
 ARCHIVE = "project.zip"
 # Names the wheel that steps install, of those that are in the bucket.
 WHEEL = "wheel.txt"
@@ -235,6 +235,25 @@ def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
             return None
         raise
     return found
+
+
+def is_bucket(s3: Any, name: str) -> bool:
+    """Whether there is a bucket.
+
+    Args:
+        s3: client of the region.
+        name: of the bucket.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    try:
+        s3.head_bucket(Bucket=name)
+    except ClientError as error:
+        if code(error) in NOT_THERE:
+            return False
+        raise
+    return True
 
 
 def upload(s3: Any, bucket: str, key: str, content: bytes) -> None:

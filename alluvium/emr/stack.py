@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, WaiterError
 from alluvium import AlluviumError
 from alluvium.emr.aws import code
 from alluvium.emr.following import Following
-from alluvium.emr.template import Template
+from alluvium.emr.template import CLUSTER, Template
 
 __all__ = [
     "Change",
@@ -51,6 +51,7 @@ class Stack:
         parameters: values by name.
         outputs: values by name.
         resources: physical ids by logical ones.
+        tags: values by name.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Stack:
     parameters: dict[str, str]
     outputs: dict[str, str]
     resources: dict[str, str]
+    tags: dict[str, str]
 
     @property
     def bucket(self) -> str | None:
@@ -69,12 +71,18 @@ class Stack:
     @property
     def cluster(self) -> str | None:
         """Id of the cluster."""
-        return self.resources.get("Cluster")
+        return self.resources.get(CLUSTER)
 
     @property
     def is_new(self) -> bool:
         """Whether a first change set was made, and never executed."""
         return self.status == "REVIEW_IN_PROGRESS"
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether `alluvium emr up` has made it."""
+        # CloudFormation may show none of a stack whose first change set was not executed.
+        return self.is_new or all(self.tags.get(tag["Key"]) == tag["Value"] for tag in TAGS)
 
     @property
     def is_worked_on(self) -> bool:
@@ -176,6 +184,7 @@ def find(cloudformation: Any, name: str) -> Stack | None:
         name: of the stack, or its ARN.
 
     Raises:
+        AlluviumError: it is somebody else's, and nothing is done to it.
         ClientError: AWS refuses.
     """
     try:
@@ -185,7 +194,7 @@ def find(cloudformation: Any, name: str) -> Stack | None:
             return None
         raise
     pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=name)
-    return Stack(
+    stack = Stack(
         id=found["StackId"],
         name=found["StackName"],
         status=found["StackStatus"],
@@ -199,7 +208,15 @@ def find(cloudformation: Any, name: str) -> Stack | None:
             # One that was deleted, or never came to be, is listed on.
             if entry.get("PhysicalResourceId") and entry["ResourceStatus"] not in {"DELETE_COMPLETE", "CREATE_FAILED"}
         },
+        tags={entry["Key"]: entry["Value"] for entry in found.get("Tags", [])},
     )
+    if not stack.is_ours:
+        tag = f"{TAGS[0]['Key']}={TAGS[0]['Value']}"
+        raise AlluviumError(
+            f"emr: stack {stack.name} is somebody else's, since it lacks the tag {tag} of those of 'up'; name another "
+            "with --stack."
+        )
+    return stack
 
 
 def require(cloudformation: Any, following: Following, region: str) -> Stack:
@@ -350,13 +367,18 @@ def differences(stack: Stack | None, before: Template | None, template: Template
     """
     old, new = before.resources if before else {}, template.resources
     lines = [f"add {_described(name, new[name])}" for name in new if name not in old]
-    lines += [f"modify {_described(name, new[name])}" for name in new if name in old and new[name] != old[name]]
-    lines += [f"remove {_described(name, old[name])}" for name in old if name not in new]
     values = stack.parameters if stack else {}
+    set_values = {key: value for key, value in given.items() if values.get(key) != value}
+    replaced = template.replaces_cluster(before, set(set_values)) if before else False
+    lines += [
+        f"{'replace' if replaced and name == CLUSTER else 'modify'} {_described(name, new[name])}"
+        for name in new
+        if name in old and (new[name] != old[name] or (replaced and name == CLUSTER))
+    ]
+    lines += [f"remove {_described(name, old[name])}" for name in old if name not in new]
     return lines + [
         f"set {key} to {value!r}" + (f", it is {values[key]!r}" if key in values else "")
-        for key, value in given.items()
-        if values.get(key) != value
+        for key, value in set_values.items()
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import uuid
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ __all__ = [
     "check_uploaded",
     "end",
     "failure",
+    "following_lines",
     "is_listening",
     "new_token",
     "printed",
@@ -46,6 +48,8 @@ RUNNER = "s3://{region}.elasticmapreduce/libs/script-runner/script-runner.jar"
 # Hudi before 1.0 does not know the option by which rows are merged here, and takes it without a word.
 FIRST_RELEASE_WITH_HUDI_1 = (7, 11, 0)
 BYTES_OF_A_LOG = 256 * 1024
+# S3 has no range of an empty object, nor behind the end of one.
+BEHIND_THE_END = frozenset({"416", "InvalidRange"})
 LENGTH_OF_A_NAME = 256
 ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]*")
 # What deploy/emr/step.sh says itself, and where dbt looks for another project or profile than the uploaded one.
@@ -71,7 +75,8 @@ OF_DBT = ("--profile", "--profiles-dir", "--project-dir", "--target", "-t")
 OPTION = re.compile(rf"(?:{'|'.join(OF_DBT[:-1])})(?:=.*)?|-[dfhqx]*t.*", re.DOTALL)
 # How the values of a variable are read elsewhere: another one would be the default, without a word.
 VALUES = {"ALLUVIUM_FILE_FORMAT": ("delta", "hudi")}
-SECRET = "DBT_ENV_SECRET_"
+SECRET = re.compile(r"DBT_ENV_SECRET_.*|.*(?:SECRET|PASSWORD|TOKEN|ACCESS_KEY|PRIVATE_KEY)")
+ADDRESS_WITH_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 # A bash that is started with one of these says so, or runs otherwise.
 OF_THE_SHELL = frozenset(
     {"BASHOPTS", "BASH_ENV", "BASH_VERSINFO", "BASH_XTRACEFD", "ENV", "EUID", "IFS", "PPID", "SHELLOPTS", "UID"}
@@ -186,7 +191,7 @@ def check_environment(variables: Sequence[str]) -> None:
                 f"emr: --env {name}=...: the {whose} says it itself; not allowed are "
                 f"{', '.join(sorted(OF_THE_STEP | OF_THE_SHELL))}."
             )
-        if name.startswith(SECRET):
+        if SECRET.fullmatch(name) or ADDRESS_WITH_PASSWORD.search(value):
             raise AlluviumError(
                 f"emr: --env {name}=...: EMR shows the variables of a step to everybody who may look at it; a secret "
                 "is not allowed."
@@ -283,12 +288,39 @@ def printed(s3: Any, bucket: str, token: str) -> list[str] | None:
     except ClientError as error:
         if code(error) in project.NOT_THERE:
             return None
-        # Of an empty object there is no range.
-        if code(error) in {"416", "InvalidRange"}:
+        if code(error) in BEHIND_THE_END:
             return []
         raise
     lines: list[str] = found["Body"].read().decode("utf-8", errors="replace").splitlines()
     return lines
+
+
+def following_lines(s3: Any, bucket: str, token: str, out: Callable[[str], None]) -> Callable[[Step], None]:
+    """What prints the log of a step as it grows, each time that it is called.
+
+    Args:
+        s3: client of the region.
+        bucket: of the stack.
+        token: of the step.
+        out: called with what is new, which may end in the midst of a line.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    printed_bytes = 0
+
+    def said(_: Step) -> None:
+        nonlocal printed_bytes
+        try:
+            found = s3.get_object(Bucket=bucket, Key=f"{LOGS}{token}.log", Range=f"bytes={printed_bytes}-")
+        except ClientError as error:
+            if code(error) in {*project.NOT_THERE, *BEHIND_THE_END}:
+                return
+            raise
+        content = found["Body"].read()
+        printed_bytes += len(content)
+        if content:
+            out(decoder.decode(content))
+
+    return said
 
 
 def wait(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,9 +15,16 @@ import yaml
 from alluvium import AlluviumError
 from alluvium.wording import INSTALL_WITH_LINKS
 
-__all__ = ["Template", "shipped"]
+__all__ = ["CLUSTER", "Template", "shipped"]
 
 FILE = Path(__file__).with_name("cluster.yaml")
+CLUSTER = "Cluster"
+# Of a cluster these alone change in place; CloudFormation's reference has "Replacement" with all others.
+CHANGED_IN_PLACE = frozenset(
+    {"AutoTerminationPolicy", "ManagedScalingPolicy", "StepConcurrencyLevel", "Tags", "VisibleToAllUsers"}
+)
+# Any change makes another one, with another name, and so another cluster.
+REPLACED = frozenset({"AWS::EMR::SecurityConfiguration"})
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,41 @@ class Template:
             if name in parameters and parameters[name] != str(declared.get("Default", ""))
         }
 
+    def replaces_cluster(self, before: Template, parameters: set[str]) -> bool:
+        """Whether CloudFormation replaces the cluster of a stack that is to have this template.
+
+        Args:
+            before: the stack's template.
+            parameters: names of those that get another value.
+        """
+        old, new = (one.resources.get(CLUSTER, {}).get("Properties", {}) for one in (before, self))
+        kept = {name: value for name, value in new.items() if name not in CHANGED_IN_PLACE}
+        if not old or kept != {name: value for name, value in old.items() if name not in CHANGED_IN_PLACE}:
+            return bool(old)
+        named = set(self._named(kept))
+        return bool(named & parameters) or any(
+            declared["Type"] in REPLACED and name in named and declared != before.resources.get(name)
+            for name, declared in self.resources.items()
+        )
+
+    def _named(self, value: Any) -> Iterator[str]:
+        """Parameters and resources that a value names, also through conditions."""
+        if isinstance(value, list):
+            for part in value:
+                yield from self._named(part)
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                if key == "Ref":
+                    yield part
+                elif key == "Fn::GetAtt":
+                    yield part[0]
+                elif key == "Fn::Sub":
+                    yield from re.findall(r"\$\{(\w+)", part)
+                elif key == "Fn::If":
+                    yield from self._named([self._document["Conditions"][part[0]], *part[1:]])
+                else:
+                    yield from self._named(part)
+
     def check(self, parameters: Mapping[str, str], said: Mapping[str, str] = MappingProxyType({})) -> None:
         """Refuse parameters that the template has not, and values that it does not allow.
 
@@ -74,7 +116,7 @@ class Template:
                 raise AlluviumError(f"emr: {said.get(name, f'--parameter {name}={value}')}: allowed is {allowed}.")
 
     def check_counts(self, parameters: Mapping[str, str]) -> None:
-        """Refuse more core nodes than nodes, which no constraint of a template can say.
+        """Refuse more nodes to begin with than nodes, which no constraint of a template can say.
 
         Args:
             parameters: values by name; the template's own where there is none.
@@ -82,14 +124,19 @@ class Template:
         Raises:
             AlluviumError: there would be more.
         """
-        core, most = (
-            parameters.get(name, str(self.parameters[name]["Default"]))
-            for name in ("CoreInstanceCount", "MaximumInstanceCount")
+        core, task, most = (
+            int(parameters.get(name, str(self.parameters[name]["Default"])))
+            for name in ("CoreInstanceCount", "TaskInstanceCount", "MaximumInstanceCount")
         )
-        if int(core) > int(most):
+        if core > most:
             raise AlluviumError(
                 f"emr: CoreInstanceCount is {core}; allowed are 1 to {most}, which is MaximumInstanceCount: say both "
                 "with --parameter."
+            )
+        if core + task > most:
+            raise AlluviumError(
+                f"emr: TaskInstanceCount is {task}; allowed are 0 to {most - core}, which is MaximumInstanceCount "
+                "without CoreInstanceCount: say them with --parameter."
             )
 
 

@@ -80,6 +80,15 @@ end_child() {
 exec 3>&1 >"$log" 2>&1
 trap finish EXIT
 
+# A step that is cancelled may leave its script behind, and the next one begins.
+require_parent() {
+    [ "$(awk '/^PPid:/ { print $2 }' /proc/$$/status)" = "$PPID" ] || fail "EMR has ended the step; so does what it ran."
+}
+
+is_asked_to_end() {
+    [ "$mode" = serve ] && aws s3 ls "$marker.stop" >/dev/null
+}
+
 fetch() {
     aws s3 cp --only-show-errors "$bucket/project/$1" "$work/$1" ||
         fail "$bucket/project/$1 cannot be read; 'alluvium emr push --wheel WHEEL' uploads it."
@@ -151,6 +160,8 @@ fi
 
 # 4. The command, in the background, so that its log is sent meanwhile and signals reach it. Without the pipe to EMR,
 #    which a process that stays would keep open.
+require_parent
+! is_asked_to_end || exit 0
 "${run[@]}" "${command[@]}" 3>&- &
 child=$!
 trap 'exit 143' TERM INT
@@ -161,13 +172,11 @@ while kill -0 "$child" 2>/dev/null; do
     ticks=$((ticks + 1))
     [ $((ticks % 15)) = 0 ] || continue
     send_log
-    # A step that is cancelled may leave its script behind.
-    [ "$(awk '/^PPid:/ { print $2 }' /proc/$$/status)" = "$PPID" ] || fail "EMR has ended the step; so does what it ran."
-    [ "$mode" = serve ] || continue
-    if [ -z "$is_published" ] && grep -q '^listening at ' "$log"; then
+    require_parent
+    if [ "$mode" = serve ] && [ -z "$is_published" ] && grep -q '^listening at ' "$log"; then
         hostname | aws s3 cp --only-show-errors - "$marker" && is_published=yes
     fi
-    if aws s3 ls "$marker.stop" >/dev/null; then
+    if is_asked_to_end; then
         end_child
     fi
 done

@@ -65,7 +65,9 @@ def test_more_core_nodes_than_nodes_are_refused(network: Network, run: Run, depl
             code, _, errors = run("up", "--parameter", "CoreInstanceCount=5", *new, *dry)
             assert (code, said in errors) == (1, True), errors
     both = ("--parameter", "CoreInstanceCount=5", "--parameter", "MaximumInstanceCount=5")
-    assert run("up", "--dry-run", *both)[0] == 0
+    said = "TaskInstanceCount is 1; allowed are 0 to 0, which is MaximumInstanceCount without CoreInstanceCount"
+    assert said in run("up", "--dry-run", *both)[2]
+    assert run("up", "--dry-run", *both, "--parameter", "TaskInstanceCount=0")[0] == 0
 
 
 @pytest.mark.parametrize("arguments", [("--landing-bucket", "s3://topics"), ("--parameter", "MaximumInstanceCount=1")])
@@ -81,7 +83,8 @@ def test_values_are_checked_before_aws_is_asked(
 def test_up_starts_another_cluster_after_the_end_of_one(deployed: stacks.Stack, run: Run) -> None:
     cluster(deployed.cluster).state = "TERMINATED"
     code, output, _ = run("up", "--dry-run")
-    assert (code, output) == (0, "would set ClusterNumber to '2', it is '1'\n")
+    expected = "would replace Cluster (AWS::EMR::Cluster)\nwould set ClusterNumber to '2', it is '1'\n"
+    assert (code, output) == (0, expected)
     run("up")
     assert described().parameters["ClusterNumber"] == "2"
 
@@ -111,9 +114,35 @@ def test_dry_run_says_what_another_template_changes(deployed: stacks.Stack) -> N
     assert stacks.differences(deployed, shipped, other, {}) == [
         "add Key (AWS::KMS::Key)",
         "modify SecurityConfiguration (AWS::EMR::SecurityConfiguration)",
-        "modify Cluster (AWS::EMR::Cluster)",
+        "replace Cluster (AWS::EMR::Cluster)",
         "remove VolumeKey (AWS::KMS::Key)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "given", "replaced"),
+    [
+        ("", "", {"MaximumInstanceCount": "8", "IdleTimeoutSeconds": "60"}, False),
+        ("", "", {"ReleaseLabel": "emr-7.10.0"}, False),  # as it is
+        ("", "", {"ReleaseLabel": "emr-7.12.0"}, True),
+        ("", "", {"ClusterNumber": "2"}, True),
+        ("", "", {"TaskInstanceCount": "0"}, True),
+        # Through a condition.
+        ("", "", {"ExistingDataBucket": "other"}, True),
+        ("VisibleToAllUsers: true", "VisibleToAllUsers: false", {}, False),
+        ("MinimumInstanceMetadataServiceVersion: 2", "MinimumInstanceMetadataServiceVersion: 1", {}, True),
+        ("EnableKeyRotation: true", "EnableKeyRotation: false", {}, False),
+    ],
+)
+def test_dry_run_says_whether_the_cluster_is_replaced(
+    deployed: stacks.Stack, old: str, new: str, given: dict[str, str], replaced: bool
+) -> None:
+    shipped = template.shipped()
+    assert old in shipped.body
+    other = template.Template(shipped.body.replace(old, new, 1)) if old else shipped
+    lines = stacks.differences(deployed, shipped, other, given)
+    assert ("replace Cluster (AWS::EMR::Cluster)" in lines) is replaced, lines
+    assert stacks.differences(None, None, other, given)[0].startswith("add ")
 
 
 def test_down_leaves_the_bucket_and_up_takes_it_over(deployed: stacks.Stack, run: Run) -> None:
@@ -144,6 +173,22 @@ def test_what_is_pasted_goes_to_the_same_stack(network: Network, run: Run) -> No
     assert f"'alluvium emr up --vpc VPC --subnet SUBNET {shlex.join(where)}' makes one" in errors
     subnet = ("--vpc", network.vpc, "--subnet", network.untagged)
     assert "Value=true --region eu-central-1'." in run("up", *subnet, *where)[2]
+
+
+def test_down_leaves_the_tables_of_glue(deployed: stacks.Stack, run: Run) -> None:
+    glue, location = client("glue"), f"s3://{deployed.bucket}/warehouse/silver.db"
+    glue.create_database(DatabaseInput={"Name": "silver", "LocationUri": location})
+    table = {"Name": "slv_shop__orders_state", "StorageDescriptor": {"Location": f"{location}/slv_shop__orders_state"}}
+    glue.create_table(DatabaseName="silver", TableInput=table)
+    assert run("down", "--yes")[0] == 0
+    found = glue.get_table(DatabaseName="silver", Name=table["Name"])["Table"]
+    assert found["StorageDescriptor"]["Location"] == f"{location}/slv_shop__orders_state"
+    assert client("s3").list_buckets()["Buckets"][0]["Name"] == deployed.bucket
+
+
+@pytest.mark.parametrize("command", [("status",), ("logs",), ("validate",)])
+def test_what_only_looks_takes_dry_run(deployed: stacks.Stack, run: Run, command: tuple[str, ...]) -> None:
+    assert run(*command, "--dry-run") == run(*command)
 
 
 @pytest.mark.usefixtures("deployed")
@@ -322,4 +367,4 @@ def test_help_has_examples(run: Run, monkeypatch: pytest.MonkeyPatch, command: s
     assert f" alluvium emr {command}" in output
     for option in ("--stack", "--region", "--debug"):
         assert option in output
-    assert ("--dry-run" in output) == (command in {"up", "down", "push", "build", "serve"})
+    assert "--dry-run" in output

@@ -22,7 +22,15 @@ NETWORK = ("--vpc", "vpc-1", "--subnet", "subnet-1")
 
 
 def stack(status: str, **more: Any) -> dict[str, Any]:
-    return {"StackId": ARN, "StackName": "alluvium", "StackStatus": status, "CreationTime": NOW, **more}
+    tags = [{"Key": "application", "Value": "alluvium"}]
+    return {
+        "StackId": ARN,
+        "StackName": "alluvium",
+        "StackStatus": status,
+        "CreationTime": NOW,
+        "Tags": [] if status == "REVIEW_IN_PROGRESS" else tags,
+        **more,
+    }
 
 
 def resource(name: str, identity: str) -> dict[str, Any]:
@@ -102,12 +110,36 @@ def test_stack_in_a_bad_state(
     assert said in refused(run, command, *directory)
 
 
+@pytest.mark.parametrize("tags", [[], [{"Key": "application", "Value": "payroll"}]])
+@pytest.mark.parametrize("command", ["up", "down", "push", "build", "serve", "status", "logs", "validate"])
+def test_stack_of_somebody_else_is_left_alone(
+    answers: Answers, run: Run, repository: str, command: str, tags: list[dict[str, str]]
+) -> None:
+    """The stubbed answers are all that is asked: nothing is changed, nor deleted."""
+    if command == "validate":
+        answers("sts").add_response("get_caller_identity", {"Arn": "arn:aws:iam::123456789012:user/x"})
+        answers("cloudformation").add_response("validate_template", {})
+    is_there(answers, stack("CREATE_COMPLETE", Tags=tags), resource("Cluster", "j-1"))
+    options = {"up": (*NETWORK, "--yes"), "down": ("--yes",), "push": ("--project-dir", repository)}
+    said = refused(run, command, *options.get(command, ()))
+    assert "stack alluvium is somebody else's, since it lacks the tag application=alluvium" in said
+
+
+def test_bucket_that_is_not_there_is_said(answers: Answers, run: Run) -> None:
+    is_not_there(answers)
+    subnet_fits(answers)
+    answers("s3").add_client_error("head_bucket", "404", "Not Found", 404, expected_params={"Bucket": "tables-of-ours"})
+    said = refused(run, "up", *NETWORK, "--parameter", "ExistingDataBucket=tables-of-ours")
+    assert "--parameter ExistingDataBucket=tables-of-ours: there is no such bucket; 'aws s3 ls' lists all." in said
+
+
 @pytest.mark.parametrize(
     ("code", "message", "said"),
     [
         ("AccessDenied", "User x may not perform cloudformation:DescribeStacks", "does not allow DescribeStacks"),
         ("ExpiredToken", "The security token is expired", "sign in with 'aws configure' or 'aws sso login'"),
         ("InvalidClientTokenId", "The token is invalid.", "sign in with"),
+        ("UnrecognizedClientException", "Invalid token.", "a region that the account has not enabled."),
         ("Throttling", "Rate exceeded", "run the command again in a minute."),
         ("RequestLimitExceeded", "Request limit exceeded.", "run the command again in a minute."),
         ("ValidationError", "1 error detected", "AWS refuses DescribeStacks (ValidationError: 1 error detected)"),

@@ -376,6 +376,29 @@ def test_cancelled_step_ends_what_runs(sandbox: Sandbox) -> None:
     assert "ended in order" in output
 
 
+def test_step_that_was_cancelled_while_it_made_ready_starts_nothing(sandbox: Sandbox) -> None:
+    sandbox.program("pip", PIP + 'until [ -e "$SANDBOX/gone" ]; do sleep 0.1; done\nsleep 0.3\n')
+    before = 'emr() { "$@" & until [ -e "$SANDBOX/gone" ]; do sleep 0.1; done; }; emr'
+    with sandbox.start("s3://tables", "t1", "dbt", "--", "build", before=before) as process:
+        deadline = time.monotonic() + 30
+        while not any(call.startswith("pip") for call in sandbox.calls()):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        (sandbox.root / "gone").touch()
+        output, _ = process.communicate(timeout=60)
+    assert "EMR has ended the step; so does what it ran." in output
+    assert not any(call.startswith("dbt build") for call in sandbox.calls())
+
+
+def test_server_that_is_to_end_before_it_is_ready_is_not_started(sandbox: Sandbox) -> None:
+    (sandbox.bucket / "project" / "server").mkdir()
+    (sandbox.bucket / f"{MARKER}.stop").touch()
+    code, _ = sandbox.run("s3://tables", "t1", "serve", "--")
+    assert code == 0
+    assert "alluvium serve run" not in sandbox.calls()
+    assert not (sandbox.bucket / f"{MARKER}.stop").exists()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -273,11 +273,21 @@ def test_hudi_needs_a_release_that_has_its_options(emr: Emr, run: Run, command: 
         ("UID=0", "the shell says it itself; not allowed are ALLUVIUM_PACKAGE, "),
         ("SPARK_HOME=/x", "the step says it itself; not allowed are ALLUVIUM_PACKAGE, "),
         ("DBT_TARGET=local", "the step says it itself"),
+        ("AWS_SECRET_ACCESS_KEY=pa55word", "AWS_SECRET_ACCESS_KEY=...: EMR shows the variables of a step"),
+        ("AWS_SESSION_TOKEN=pa55word", "a secret is not allowed."),
+        ("ALLUVIUM_THRIFT_PASSWORD=pa55word", "a secret is not allowed."),
+        ("PIP_INDEX_URL=https://me:pa55word@mirror/simple", "PIP_INDEX_URL=...: EMR shows the variables of a step"),
     ],
 )
 @pytest.mark.parametrize("command", ["build", "serve"])
 def test_variables_that_a_step_cannot_have(account: None, run: Run, command: str, pair: str, said: str) -> None:
-    assert said in refused(run, command, "--env", pair)
+    printed = refused(run, command, "--env", pair)
+    assert said in printed
+    assert "pa55word" not in printed
+
+
+def test_address_without_a_password_is_none() -> None:
+    steps.check_environment(["PIP_INDEX_URL=https://mirror:8080/simple", "MAX_TOKENS=1", "TOKEN_COLUMN=x"])
 
 
 def test_value_that_is_wrong_is_not_printed(account: None, run: Run) -> None:
@@ -292,6 +302,36 @@ def test_logs_are_those_of_the_step_so_far(emr: Emr, run: Run) -> None:
     emr.prints(*(f"line {number} é" for number in range(100_000)))()
     assert run("logs", emr.step.id, "--lines", "2")[1] == "line 99998 é\nline 99999 é\n"
     assert "has no log stdout" in refused(run, "logs", emr.step.id, "--file", "stdout")
+
+
+def test_logs_follow_a_step_until_it_has_ended(emr: Emr, run: Run) -> None:
+    run("build", "--no-wait")
+    text = "1 of 2 OK é\n2 of"
+
+    def sent(content: bytes) -> Callable[[], None]:
+        key = f"emr-logs/alluvium/{emr.step.args[2]}.log"
+        return lambda: client("s3").put_object(Bucket=emr.bucket, Key=key, Body=content)
+
+    emr.then(
+        emr.is_in("RUNNING"),
+        sent(b""),
+        # In the midst of a line, and of a letter.
+        sent(text.encode()[:11]),
+        sent(text.encode()),
+        sent(text.encode()),
+        sent(f"{text} 2 OK\n".encode()),
+        emr.is_in("FAILED", "exit code 1"),
+    )
+    code, output, errors = run("logs", emr.step.id, "--follow")
+    assert (code, output) == (0, "1 of 2 OK é\n2 of 2 OK\n")
+    assert errors.startswith(f"step     {emr.step.id} FAILED")
+    assert emr.is_asked_no_more()
+    assert "name a step, and no --file" in refused(run, "logs", "--follow")
+    assert "name a step, and no --file" in refused(run, "logs", emr.step.id, "--follow", "--file", "stderr")
+    client("emr").add_job_flow_steps(
+        JobFlowId=emr.cluster.id, Steps=[{"Name": "x", "HadoopJarStep": {"Jar": "command-runner.jar"}}]
+    )
+    assert f"step {emr.step.id} is none of a build or a server" in refused(run, "logs", emr.step.id, "--follow")
 
 
 def described(state: str, **more: Any) -> dict[str, Any]:

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import botocore.session
+import pytest
 import yaml
+from botocore.validate import ParamValidator
 from cfnlint import api  # type: ignore[import-untyped]  # cfn-lint has no annotations
 
 from alluvium.emr import steps, template
@@ -261,8 +264,78 @@ def test_cluster_ends_itself_and_grows_on_spot_nodes() -> None:
     assert limits["MaximumOnDemandCapacityUnits"] == limits["MaximumCoreCapacityUnits"] == {"Ref": "CoreInstanceCount"}
     instances = cluster["Instances"]
     assert instances["MasterInstanceGroup"]["Market"] == instances["CoreInstanceGroup"]["Market"] == "ON_DEMAND"
-    assert [group["Market"] for group in instances["TaskInstanceGroups"]] == ["SPOT"]
+    condition, groups, _ = instances["TaskInstanceGroups"]["Fn::If"]
+    assert (condition, [group["Market"] for group in groups]) == ("HasTaskNodes", ["SPOT"])
     assert cluster["VisibleToAllUsers"] is True
+
+
+def resolved(value: Any, conditions: dict[str, bool]) -> Any:
+    """A value of the template as CloudFormation would have it: defaults, names in place of what is made."""
+    if isinstance(value, list):
+        return [part for part in (resolved(one, conditions) for one in value) if part is not None]
+    if not isinstance(value, dict):
+        return value
+    match value:
+        case {"Ref": "AWS::NoValue"}:
+            return None
+        case {"Ref": name}:
+            return DOCUMENT["Parameters"].get(name, {}).get("Default", f"of-{name}")
+        case {"Fn::If": [name, yes, no]}:
+            return resolved(yes if conditions[name] else no, conditions)
+        case {"Fn::Sub": text}:
+            return text
+        case {"Fn::GetAtt": [name, _]}:
+            return f"of-{name}"
+    found = {key: resolved(part, conditions) for key, part in value.items()}
+    return {key: part for key, part in found.items() if part is not None}
+
+
+@pytest.mark.parametrize("has_task_nodes", [True, False])
+def test_cluster_is_a_request_that_emr_takes(has_task_nodes: bool) -> None:
+    """What CloudFormation sends for it (RunJobFlow), held against botocore's model of that."""
+    conditions = {"MakesDataBucket": True, "HasTaskNodes": has_task_nodes}
+    asked = resolved(properties("Cluster"), conditions)
+    instances = asked["Instances"]
+    groups = [
+        {"InstanceRole": "MASTER", **instances.pop("MasterInstanceGroup")},
+        {"InstanceRole": "CORE", **instances.pop("CoreInstanceGroup")},
+        *({"InstanceRole": "TASK", **group} for group in instances.pop("TaskInstanceGroups", [])),
+    ]
+    assert len(groups) == (3 if has_task_nodes else 2)
+    asked["Instances"] = {**instances, "InstanceGroups": groups}
+    asked["Configurations"] = [
+        {"Classification": one["Classification"], "Properties": one["ConfigurationProperties"]}
+        for one in asked["Configurations"]
+    ]
+    model = botocore.session.get_session().get_service_model("emr")
+    shape = model.operation_model("RunJobFlow").input_shape
+    report = ParamValidator().validate(asked, shape)
+    assert not report.has_errors(), report.generate_report()
+    assert ParamValidator().validate({**asked, "LogURI": "x"}, shape).has_errors()
+
+
+def test_actions_on_glue_are_those_that_it_has() -> None:
+    known = botocore.session.get_session().get_service_model("glue").operation_names
+    # Of a batch of one the model has another name than IAM.
+    actions = {
+        action.removeprefix("glue:")
+        for found in statements(properties("InstanceRole"))
+        for action in listed(found["Action"])
+        if action.startswith("glue:")
+    }
+    assert actions
+    assert actions <= set(known)
+
+
+def test_objects_have_the_key_of_the_bucket() -> None:
+    at_rest = properties("SecurityConfiguration")["SecurityConfiguration"]["EncryptionConfiguration"]
+    of_s3 = at_rest["AtRestEncryptionConfiguration"]["S3EncryptionConfiguration"]
+    for writes_with_key, expected in ((True, "SSE-KMS"), (False, "SSE-S3")):
+        assert resolved(of_s3, {"WritesWithBucketKey": writes_with_key})["EncryptionMode"] == expected
+    assert of_s3["Fn::If"][1]["AwsKmsKey"] == {"Ref": "BucketKeyArn"}
+    assert DOCUMENT["Conditions"]["WritesWithBucketKey"] == {
+        "Fn::And": [{"Condition": "HasBucketKey"}, {"Fn::Not": [{"Condition": "MakesDataBucket"}]}]
+    }
 
 
 def test_cluster_has_delta_of_emr_and_the_catalog_of_glue() -> None:

@@ -11,8 +11,10 @@ from other_session import run
 PIPELINE = "tests/python/pipeline"
 SUITES = {
     "captures": ["tests/python/captures"],
-    "pipeline": [f"{PIPELINE}/test_{name}.py" for name in ("gold", "history", "layouts", "quarantine", "rows")],
+    "pipeline": [f"{PIPELINE}/test_{name}.py" for name in ("gold", "history", "layouts", "rows")],
 }
+# Of change logs, which are Delta's; the states of its feed have an array of times without a zone, which Hudi's refuse.
+OF_DELTA = {"pipeline": [f"{PIPELINE}/test_quarantine.py"]}
 
 pytestmark = pytest.mark.slow
 
@@ -21,4 +23,5 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("suite", SUITES)
 def test_suites(suite: str, file_format: str) -> None:
     arguments = ("--target", "thrift", "--file-format", file_format, "-m", "not slow")
-    assert " passed" in run(*arguments, *SUITES[suite])
+    more = OF_DELTA.get(suite, []) if file_format == "delta" else []
+    assert " passed" in run(*arguments, *SUITES[suite], *more)

@@ -50,6 +50,8 @@ def test_cluster_differs_where_the_machine_is_another_one() -> None:
         "spark.master",
         "spark.sql.warehouse.dir",
         "spark.yarn.dist.archives",
+        "spark.hadoop.fs.s3.maxConnections",
+        "spark.hadoop.fs.s3a.connection.maximum",
         "spark.driver.extraClassPath",
         "spark.jars",
         "spark.driver.memory",
