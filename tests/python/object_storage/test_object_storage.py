@@ -110,9 +110,13 @@ def rows(directory: Path, relation: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file_format", ["delta", *([] if java.IS_SPARK_4 else ["hudi"])])
+@pytest.mark.parametrize(
+    # The tables of a cluster of EMR are below s3://.
+    ("file_format", "scheme"),
+    [("delta", "s3a"), ("delta", "s3"), *([] if java.IS_SPARK_4 else [("hudi", "s3a"), ("hudi", "s3")])],
+)
 def test_tables_are_those_of_the_same_files_in_a_folder(
-    tmp_path: Path, bucket: Any, file_format: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, bucket: Any, file_format: str, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scaffolded and built without an edit; a late and a torn one come in a second build. The tables are there, too."""
     monkeypatch.setenv("ALLUVIUM_FILE_FORMAT", file_format)
@@ -126,7 +130,9 @@ def test_tables_are_those_of_the_same_files_in_a_folder(
     profile = tmp_path / "in_bucket" / "profiles.yml"
     local = """spark.sql.warehouse.dir: "{{ env_var('ALLUVIUM_HOME', '.alluvium') }}/warehouse\""""
     assert local in profile.read_text(encoding="utf-8")
-    text = profile.read_text(encoding="utf-8").replace(local, f"spark.sql.warehouse.dir: s3a://{bucket.name}/tables")
+    text = profile.read_text(encoding="utf-8").replace(
+        local, f"spark.sql.warehouse.dir: {scheme}://{bucket.name}/tables"
+    )
     profile.write_text(text, encoding="utf-8")
     for landed in ({path: content for path, content in files.items() if path not in late}, late):
         for path, content in landed.items():

@@ -589,6 +589,10 @@ def test_require_name_of_its_own() -> None:
         'm: model Orders: name of its table is "Orders"; allowed: one that no incremental model has '
     )
     assert "as orders has in gold: dbt would take the rows of the one for the other's" in refused
+    with pytest.raises(CompilationError, match="create_table_as: model Orders: name of its table"):
+        mine.render("spark__create_table_as", True, relation("Orders"), "select 1")
+    assert mine.made == []
+    mine.queries.clear()
     assert Renderer(this=relation("items"), nodes=nodes).does("require_name_of_its_own", "m") == []
     other["config"] = {"materialized": "table"}
     assert mine.does("require_name_of_its_own", "m") == []
