@@ -541,7 +541,8 @@ tblproperties (
     applied.
 #}
 {% macro commit_properties_of_hudi(table) %}
-    {{ return({"written_until": alluvium.newest_commit_of_hudi(table).commit_time} if alluvium.is_hudi() else {}) }}
+    {%- set newest = alluvium.newest_commit_of_hudi(table) if alluvium.is_hudi() else none -%}
+    {{ return({"written_until": newest.commit_time} if newest else {}) }}
 {% endmacro %}
 
 

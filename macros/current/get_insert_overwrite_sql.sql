@@ -7,6 +7,7 @@
 {% macro note_inputs() %}
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" -%}
         {%- do alluvium.require_strategy("note_inputs", "insert_overwrite") -%}
+        {%- do alluvium.require_one_of("note_inputs: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) -%}
         {%- do alluvium.refuse_own_filter("note_inputs") -%}
         {%- do alluvium.require_hudi("note_inputs: model " ~ model.name) if alluvium.is_hudi() -%}
         {%- do alluvium.remember("inputs", this, alluvium.inputs_fingerprint(model)) -%}
@@ -117,6 +118,7 @@
 #}
 {% macro overwrite_sql(source, target) %}
     {%- set columns = alluvium.same_columns(source, target) -%}
+    {%- do alluvium.require_own_overwrite_mode(target) if alluvium.is_hudi() -%}
     {%- set partitions = [] if alluvium.is_hudi() else alluvium.partitions_of_table(target) -%}
     {%- if not partitions -%}
         {{ return(alluvium.insert_into_sql(source, target, columns, "overwrite")) }}
@@ -140,6 +142,18 @@
         {%- endfor %}
     from {{ source }}
 {%- endmacro %}
+
+
+{# One that was made before tables had it (0.1.0) has that of the session. #}
+{% macro require_own_overwrite_mode(table) %}
+    {%- set name = "hoodie.datasource.overwrite.mode" -%}
+    {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", name) | map(attribute="value") | first -%}
+    {%- if alluvium.partition_names() and found != "STATIC" -%}
+        {% do alluvium.raise_invalid(
+            "model " ~ model.name, "property " ~ name ~ " of " ~ table, found or none, "STATIC, as tables that are made now have it: " ~ alluvium.rebuild_command(table)
+        ) %}
+    {%- endif -%}
+{% endmacro %}
 
 
 {# dbt (1.11) gives a list as its JSON. #}

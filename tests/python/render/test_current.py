@@ -642,6 +642,7 @@ def test_note_inputs() -> None:
     assert mart(strategy="merge").does("note_inputs") == []
     assert "incremental_strategy insert_overwrite" in mart(root_macros={}).refusal("note_inputs")
     assert mart(execute=False).does("note_inputs") == []
+    assert 'file_format is "parquet"; allowed: delta, hudi' in mart(file_format="parquet").refusal("note_inputs")
 
 
 def noted(inputs: str, stored: str | None) -> Renderer:

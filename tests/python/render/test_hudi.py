@@ -436,8 +436,23 @@ def test_commits_that_were_taken_back() -> None:
         reason = "its newest commits were taken back" if is_taken_back else None
         assert renderer.render("reason_to_rebuild", STATE) == reason
     renderer.answers["call show_commits"] = []
+    assert renderer.render("commit_properties_of_hudi", STATE) == {}
     assert renderer.render("is_taken_back", STATE, {"written_until": "1"}) is True
     assert renderer.render("is_taken_back", STATE, {}) is False
+
+
+def test_partitioned_table_without_a_mode_of_its_own_is_not_overwritten() -> None:
+    mode = {"key": "hoodie.datasource.overwrite.mode", "value": "STATIC"}
+    renderer = hudi(columns=["id"], partition_by=["id"])
+    for properties, is_refused in (([], True), ([mode | {"value": "DYNAMIC"}], True), ([mode], False)):
+        renderer.answers["show tblproperties"] = properties
+        refused = pytest.raises(CompilationError, match=r"hoodie\.datasource\.overwrite\.mode of silver")
+        with refused if is_refused else nullcontext():
+            renderer.render("require_own_overwrite_mode", STATE)
+            assert renderer.sql("overwrite_sql", TMP, STATE).startswith("insert overwrite ")
+    flat = hudi(columns=["id"])
+    flat.answers["show tblproperties"] = []
+    flat.render("require_own_overwrite_mode", STATE)
 
 
 def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None:
