@@ -1,24 +1,28 @@
 {#
-    The columns that both the rows to write and their table have. A type that has changed since the table was made is refused:
+    The columns that both the rows to write and their table have, as the table spells them. A type that has changed since the table was made is refused:
     Spark would round a decimal to the table's scale, cut a time off a date, and say nothing.
 #}
 {% macro same_columns(source, target) %}
     {%- set types = {} -%}
     {%- for column in adapter.get_columns_in_relation(source) -%}
-        {%- do types.update({column.name: column.dtype}) -%}
+        {%- do types.update({column.name | lower: column.dtype}) -%}
     {%- endfor -%}
-    {%- set columns = adapter.get_columns_in_relation(target) -%}
+    {%- set columns, names = adapter.get_columns_in_relation(target), [] -%}
     {%- do alluvium.require_types(target, columns, types) -%}
-    {{ return(columns | map(attribute="name") | select("in", types) | list) }}
+    {%- for column in columns if column.name | lower in types -%}
+        {%- do names.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(names) }}
 {% endmacro %}
 
 
+{# `types` by names in lower case. #}
 {% macro require_types(table, columns, types) %}
-    {%- for column in columns if alluvium.stored_type(types.get(column.name, column.dtype)) != column.dtype -%}
+    {%- for column in columns if alluvium.stored_type(types.get(column.name | lower, column.dtype)) != column.dtype -%}
         {% do alluvium.raise_invalid(
             "model " ~ table.identifier,
             "type of column " ~ column.name,
-            types[column.name],
+            types[column.name | lower],
             column.dtype ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(table),
         ) %}
     {%- endfor -%}

@@ -242,7 +242,10 @@
 {% endmacro %}
 
 
-{# Delta holds no two columns whose names differ in case only, and Spark would take one for the other. #}
+{#
+    Delta holds no two columns whose names differ in case only, and Spark would take one for the other. dbt-spark (1.11) takes a column that begins with `#` for the end
+    of a table's columns: it and all after it would be left out of what is written.
+#}
 {% macro require_distinct_names(subject, feed) %}
     {%- set names = {} -%}
     {%- for column in feed.columns -%}
@@ -253,6 +256,9 @@
             ) %}
         {%- endif -%}
         {%- do names.update({column.name | lower: column.name}) -%}
+        {%- if column.name.startswith("#") -%}
+            {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that does not begin with `#`; leave this one out with except_column_list") %}
+        {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
 

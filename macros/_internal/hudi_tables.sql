@@ -187,10 +187,11 @@ from (
     table that is there is complete whatever was killed.
 #}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
-    {%- do alluvium.refuse_own_filter("create_table_as") if alluvium.is_hudi_mart() -%}
+    {%- do alluvium.refuse_own_filter("create_table_as") if alluvium.is_hudi_mart() and config.get("incremental_strategy") == "merge" -%}
+    {%- do alluvium.refuse_hidden_columns(compiled_code) if alluvium.is_own_table() -%}
     {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
     {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
-    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary -%}
+    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or alluvium.is_own_table() -%}
     {%- if not temporary and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) -%}
         {%- do alluvium.require_partitions("model " ~ model.name, adapter.get_columns_in_relation(alluvium.view_of_rows(relation, compiled_code))) -%}
     {%- endif -%}
@@ -253,16 +254,22 @@ from (
 
 {#
     What is computed whole has only the rows that a filter leaves, and loses all others. A filter is seen in the model, and in macros that are not this
-    project's own, whichever of them calls it.
+    project's own, whichever of them calls it; hooks filter nothing.
 #}
 {% macro refuse_own_filter(caller_name) %}
-    {%- set call = "\\{[{%](?:(?![%}]\\}).)*\\bis_incremental\\b" -%}
-    {%- set names = model.depends_on.macros | list -%}
-    {%- set filters = [model.name] if modules.re.search(call, model.raw_code, modules.re.DOTALL) else [] -%}
+    {%- set code = namespace(of_model=model.raw_code) -%}
+    {%- for hook in (model.config["pre-hook"] or []) + (model.config["post-hook"] or []) -%}
+        {%- set code.of_model = code.of_model | replace(hook.sql, "") -%}
+    {%- endfor -%}
+    {%- set filters = [model.name] if alluvium.asks_for_the_run(code.of_model) else [] -%}
+    {%- set names = [] -%}
+    {%- for id in model.depends_on.macros if modules.re.search("\\b" ~ id.split(".")[-1] ~ "\\b", code.of_model) -%}
+        {%- do names.append(id) -%}
+    {%- endfor -%}
     {%- for id in names -%}
         {%- set macro = alluvium.macro_of_id(id) -%}
         {%- if macro is not none -%}
-            {%- do filters.append(macro.name) if modules.re.search(call, macro.macro_sql, modules.re.DOTALL) -%}
+            {%- do filters.append(macro.name) if alluvium.asks_for_the_run(macro.macro_sql) -%}
             {%- do names.extend(macro.depends_on.macros | reject("in", names)) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -272,6 +279,24 @@ from (
             "nothing: with incremental_strategy " ~ config.get("incremental_strategy") ~ " and file_format " ~ config.get("file_format")
             ~ " the table is computed whole, and would lose the rows that the filter leaves out. Take the filter away, or merge into a table of Delta's (changed_keys, docs/guide/marts.md)",
         ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Whether some Jinja asks, by one of the usual ways, if its model adds to a table that is there. #}
+{% macro asks_for_the_run(jinja) %}
+    {%- set code = modules.re.sub("(?m:--(?:(?!\\{[{%]).)*$)|\\{#.*?#\\}|\\{%-?\\s*raw\\s*-?%\\}.*?\\{%-?\\s*endraw\\s*-?%\\}", "", jinja, flags=modules.re.DOTALL) -%}
+    {{ return(modules.re.search("\\b(is_incremental|should_full_refresh)\\s*\\(|\\bload_relation\\s*\\(\\s*this\\b", code) is not none) }}
+{% endmacro %}
+
+
+{#
+    dbt-spark (1.11) takes a column that begins with `#` for the end of a table's columns. Such a name has to be quoted wherever it is written.
+#}
+{% macro refuse_hidden_columns(compiled_code) %}
+    {%- set found = modules.re.search("`#[^`]*`", compiled_code) -%}
+    {%- if found -%}
+        {% do alluvium.raise_invalid("model " ~ model.name, "name of a column", found.group(0), "a name that does not begin with `#`: it and all columns after it would not be written") %}
     {%- endif -%}
 {% endmacro %}
 
@@ -541,7 +566,7 @@ tblproperties (
     applied.
 #}
 {% macro commit_properties_of_hudi(table) %}
-    {%- set newest = alluvium.newest_commit_of_hudi(table) if alluvium.is_hudi() else none -%}
+    {%- set newest = alluvium.newest_commit_of_hudi(table) -%}
     {{ return({"written_until": newest.commit_time} if newest else {}) }}
 {% endmacro %}
 
@@ -550,8 +575,9 @@ tblproperties (
     {%- if "written_until" not in properties -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- set newest = alluvium.newest_commit_of_hudi(table) -%}
-    {{ return(newest is none or newest.commit_time < properties.written_until) }}
+    {#- Commits that are archived are older than those that are shown; what compaction or a purge has written since is newer. -#}
+    {%- set shown = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1000)") | map(attribute="commit_time") | list -%}
+    {{ return(properties.written_until not in shown and (not shown or shown | min < properties.written_until)) }}
 {% endmacro %}
 
 

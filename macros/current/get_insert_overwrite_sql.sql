@@ -18,7 +18,8 @@
 {# The post-hook. #}
 {% macro record_inputs() %}
     {%- if execute and config.get("incremental_strategy") == "insert_overwrite" and not alluvium.has_same_inputs() -%}
-        {%- set properties = dict({"inputs": alluvium.remembered("inputs", this)}, **alluvium.commit_properties_of_hudi(this)) -%}
+        {%- set properties = {"inputs": alluvium.remembered("inputs", this)} -%}
+        {%- do properties.update(alluvium.commit_properties_of_hudi(this)) if alluvium.is_hudi() -%}
         {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
     {%- endif -%}
 {% endmacro %}

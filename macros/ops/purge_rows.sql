@@ -587,6 +587,7 @@ where
 #}
 {% macro properties_after_purge(table) %}
     {%- set properties = {"purged": alluvium.run_id()} -%}
+    {%- do properties.update(alluvium.commit_properties_of_hudi(table)) if alluvium.format_of_table(table) == "hudi" -%}
     {%- for name in alluvium.table_properties(table) if name.startswith("applied_batch.") -%}
         {%- do properties.update({name: 0}) -%}
     {%- endfor -%}

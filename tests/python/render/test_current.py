@@ -698,7 +698,7 @@ def test_overwrite_of_partitions_asks_for_no_mode_of_the_session() -> None:
     [
         ("timestamp", ["delta", "hudi"]),
         ("timestamp_ntz", ["hudi"]),
-        ("binary", ["hudi"]),
+        ("binary", ["delta", "hudi"]),
         ("date", []),
         ("string", []),
     ],
@@ -723,6 +723,10 @@ def test_partitions_that_would_have_other_values(data_type: str, formats: list[s
     assert renderer.render("partition_names") == ["Note"]
     assert Renderer(partition_by=["a", "b"]).render("is_partition", "B") is True
     assert Renderer().render("is_partition", "a") is False
+    for said in ("`at`", "country, at", [" at ", "country"], ["`country`, `at`"]):
+        assert Renderer(partition_by=said).render("is_partition", "AT") is True
+    odd = Renderer(partition_by=["`a``b`,` c`", "d e"])
+    assert odd.render("partition_names") == ["a`b", " c", "d e"]
 
 
 def test_partitions_of_a_new_table_are_looked_at_before_it_is_made() -> None:
@@ -771,3 +775,28 @@ def test_empty_run_asks_nothing_and_applies_nothing() -> None:
     assert renderer.render("next_batch", feed()) == {"number": 0, "after": None, "runs": []}
     assert renderer.does("delete_vanished_keys", STATE, ["id"]) == []
     assert renderer.queries == []
+
+
+def test_columns_are_found_in_any_case() -> None:
+    """A mart that spells one otherwise than its table had NULL there."""
+
+    def spelled(of: object) -> list[SimpleNamespace]:
+        names = {"tmp": ["ID", "Note"]}.get(getattr(of, "identifier", ""), ["id", "note", "gone"])
+        return [SimpleNamespace(name=name, dtype="string") for name in names]
+
+    renderer = mart()
+    renderer.context()["adapter"].get_columns_in_relation = spelled
+    assert renderer.called("same_columns")(relation("tmp"), MART) == ["id", "note"]
+    sql = fold(str(renderer.called("replace_all_sql")(relation("tmp"), MART, ["id", "note"], "id")))
+    assert sql.endswith("select `id`, `note`, null as `gone` from silver.tmp")
+
+
+def test_names_that_dbt_spark_does_not_see_are_refused() -> None:
+    renderer = mart()
+    with pytest.raises(CompilationError, match=r"name of a column is .`#note`.; allowed: a name that does not begin"):
+        renderer.render("spark__create_table_as", True, MART, "select 1 as id, 2 as `#note`")
+    assert renderer.made == []
+    renderer.render("refuse_hidden_columns", "select '#1', `a#b` from t")
+    assert "leave this one out with except_column_list" in state().refusal(
+        "require_distinct_names", "m", feed(columns=[column("id"), column("#note")])
+    )

@@ -397,7 +397,13 @@ def test_a_mart_of_changed_keys_is_computed_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["{% if is_incremental() %}", "{{ 'x' if\nis_incremental() }}", "{%- if a and is_incremental() -%}"]
+    "call",
+    [
+        "{% if is_incremental() %}",
+        "{{ 'x' if\nis_incremental() }}",
+        "{%- if not should_full_refresh() -%}",
+        "{% if load_relation(this) %}",
+    ],
 )
 def test_filter_of_a_model_that_is_computed_whole_is_refused(call: str) -> None:
     direct = hudi(raw_code=f"select 1 {call}").refusal("spark__create_table_as", True, STATE, "select 1")
@@ -405,7 +411,7 @@ def test_filter_of_a_model_that_is_computed_whole_is_refused(call: str) -> None:
         "create_table_as: model slv_shop__orders_state: what calls is_incremental() "
         'is "slv_shop__orders_state"; allowed: nothing: with incremental_strategy merge and file_format hudi'
     )
-    through = hudi(own_macros={"outer": "{{ inner() }}", "inner": f"{call} where 1"})
+    through = hudi(raw_code="{{ outer() }}", own_macros={"outer": "{{ inner() }}", "inner": f"{call} where 1"})
     assert '"inner"' in through.refusal("refuse_own_filter", "m")
     overwritten = Renderer(strategy="insert_overwrite", raw_code=call).refusal("note_inputs")
     assert "with incremental_strategy insert_overwrite and file_format delta the table is computed whole" in overwritten
@@ -415,10 +421,25 @@ def test_filter_of_a_model_that_is_computed_whole_is_refused(call: str) -> None:
 
 
 def test_what_is_no_filter_is_let_through() -> None:
-    harmless = hudi(
-        raw_code="{{ ref('a') }} -- is_incremental()", own_macros={"outer": "{{ is_incremental_of_mine() }}"}
-    )
-    assert harmless.does("refuse_own_filter", "m") == []
+    hook = "{% if is_incremental() %}optimize x{% endif %}"
+    for raw_code in (
+        "{{ ref('a') }} -- is_incremental()",
+        "{# {{ is_incremental() }} #}",
+        "{% raw %}{{ is_incremental() }}{%- endraw %}",
+        "{{ \"'is_incremental'\" }} {{ outer() }}",
+        f"{{{{ config(post_hook='{hook}') }}}}",
+    ):
+        mine = {"outer": "{{ is_incremental_of_mine() }}"}
+        harmless = hudi(raw_code=raw_code, own_macros=mine, post_hooks=[hook])
+        assert harmless.does("refuse_own_filter", "m") == []
+        assert harmless.render("asks_for_the_run", raw_code) is (hook in raw_code)
+    # A macro that a hook calls, and the model does not.
+    call = "{{ outer() }}"
+    of_hook = hudi(raw_code=f"{{{{ config(post_hook='{call}') }}}}", own_macros={"outer": hook}, post_hooks=[call])
+    assert of_hook.does("refuse_own_filter", "m") == []
+    appended = hudi(raw_code=hook, strategy="append")
+    appended.answers["create or replace temporary view"] = []
+    assert appended.render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
     assert hudi().render("macro_of_id", "macro.dbt.is_incremental") is None
     assert hudi().render("macro_of_id", "macro.gone.x") is None
     assert hudi(own_macros={"outer": "x"}).render("macro_of_id", "macro.theirs.outer").macro_sql == "x"
@@ -428,8 +449,15 @@ def test_commits_that_were_taken_back() -> None:
     renderer = hudi()
     renderer.answers["call show_commits"] = [{"commit_time": "20261125082730000"}]
     assert renderer.render("commit_properties_of_hudi", STATE) == {"written_until": "20261125082730000"}
-    assert Renderer().render("commit_properties_of_hudi", STATE) == {}
-    for written, is_taken_back in (("20261125082730000", False), ("20261125082730001", True)):
+    # One that is archived, one that is shown, and one that is gone, whatever came after it.
+    for shown, written, is_taken_back in (
+        (["20261125082730000"], "20261125082729999", False),
+        (["20261125082730000"], "20261125082730000", False),
+        (["20261125082730000"], "20261125082730001", True),
+        (["20261125082730002", "20261125082730000"], "20261125082730001", True),
+        (["20261125082730002", "20261125082730000"], "20261125082730000", False),
+    ):
+        renderer.answers["call show_commits"] = [{"commit_time": time} for time in shown]
         properties = {"written_until": written}
         assert renderer.render("is_taken_back", STATE, properties) is is_taken_back
         renderer.answers["show tblproperties"] = [{"key": "alluvium.written_until", "value": written}]
