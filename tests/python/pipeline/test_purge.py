@@ -439,7 +439,9 @@ def test_marts(story: Story) -> None:
 def test_ledger_of_purges_has_no_value(story: Story) -> None:
     assert len(story.purge_ledger) == sum(map(len, KEYS.values()))
     for entry in story.purge_ledger:
-        assert str(PURGED) not in repr({name: value for name, value in entry.items() if name != "key_hash"})
+        # A digest or a time may have these digits by chance.
+        said = {name: value for name, value in entry.items() if name != "key_hash" and not name.endswith("_at")}
+        assert str(PURGED) not in repr(said)
         assert len(entry["key_hash"]) == 64
         assert entry["completed_at"] is not None
         assert entry["reason"] in ("art. 17", None)
