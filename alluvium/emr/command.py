@@ -303,7 +303,7 @@ def build(
     steps.check_arguments(words)
     with _clients(stack, region) as (clients, following):
         cluster, bucket = _running(clients, following)
-        steps.check_format(cluster.release, variables, following)
+        steps.check_format(cluster.release, variables)
         server = steps.server(clusters.steps(clients.emr, cluster.id))
         if server is not None:
             raise AlluviumError(
@@ -358,7 +358,7 @@ def serve(
             typer.echo(f"runs     {running.id} {running.state}")
             step, token = running.id, steps.token_of(running)
         else:
-            steps.check_format(cluster.release, variables, following)
+            steps.check_format(cluster.release, variables)
             steps.check_uploaded(clients.s3, bucket, following)
             token = steps.new_token()
             asked = steps.request(cluster.id, bucket, clients.region, "serve", (), variables, token)
