@@ -279,16 +279,8 @@ def printed(s3: Any, bucket: str, token: str) -> list[str] | None:
     Raises:
         ClientError: AWS refuses.
     """
-    try:
-        found = s3.get_object(Bucket=bucket, Key=f"{LOGS}{token}.log", Range=f"bytes=-{BYTES_OF_A_LOG}")
-    except ClientError as error:
-        if code(error) in project.NOT_THERE:
-            return None
-        if code(error) in BEHIND_THE_END:
-            return []
-        raise
-    lines: list[str] = found["Body"].read().decode("utf-8", errors="replace").splitlines()
-    return lines
+    content = _log(s3, bucket, token, f"bytes=-{BYTES_OF_A_LOG}")
+    return None if content is None else content.decode("utf-8", errors="replace").splitlines()
 
 
 def following_lines(s3: Any, bucket: str, token: str, out: Callable[[str], None]) -> Callable[[Step], None]:
@@ -305,18 +297,24 @@ def following_lines(s3: Any, bucket: str, token: str, out: Callable[[str], None]
 
     def said(_: Step) -> None:
         nonlocal printed_bytes
-        try:
-            found = s3.get_object(Bucket=bucket, Key=f"{LOGS}{token}.log", Range=f"bytes={printed_bytes}-")
-        except ClientError as error:
-            if code(error) in {*project.NOT_THERE, *BEHIND_THE_END}:
-                return
-            raise
-        content = found["Body"].read()
+        content = _log(s3, bucket, token, f"bytes={printed_bytes}-") or b""
         printed_bytes += len(content)
         if content:
             out(decoder.decode(content))
 
     return said
+
+
+def _log(s3: Any, bucket: str, token: str, range_: str) -> bytes | None:
+    try:
+        content: bytes = s3.get_object(Bucket=bucket, Key=f"{LOGS}{token}.log", Range=range_)["Body"].read()
+    except ClientError as error:
+        if code(error) in project.NOT_THERE:
+            return None
+        if code(error) in BEHIND_THE_END:
+            return b""
+        raise
+    return content
 
 
 def wait(

@@ -103,3 +103,14 @@
 {% macro comparable(value, data_type) %}
     {{ return("sort_array(map_entries(" ~ value ~ "))" if data_type.startswith("map") else value) }}
 {% endmacro %}
+
+
+{#
+    dbt-spark (1.11) takes a column that begins with `#` for the end of a table's columns. Such a name has to be quoted wherever it is written.
+#}
+{% macro refuse_hidden_columns(compiled_code) %}
+    {%- set found = modules.re.search("`#[^`]*`", compiled_code) -%}
+    {%- if found -%}
+        {% do alluvium.raise_invalid("model " ~ model.name, "name of a column", found.group(0), "a name that does not begin with `#`: it and all columns after it would not be written") %}
+    {%- endif -%}
+{% endmacro %}

@@ -192,7 +192,7 @@ from (
     {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
     {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
     {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or alluvium.is_own_table() -%}
-    {%- if not temporary and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) -%}
+    {%- if not temporary and not alluvium.is_own_hudi_table() and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) -%}
         {%- do alluvium.require_partitions("model " ~ model.name, adapter.get_columns_in_relation(alluvium.view_of_rows(relation, compiled_code))) -%}
     {%- endif -%}
     {%- if temporary and alluvium.is_hudi_mart() -%}
@@ -252,66 +252,6 @@ from (
 {% endmacro %}
 
 
-{#
-    What is computed whole has only the rows that a filter leaves, and loses all others. A filter is seen in the model, and in macros that are not this
-    project's own, whichever of them calls it; hooks filter nothing.
-#}
-{% macro refuse_own_filter(caller_name) %}
-    {%- set code = namespace(of_model=model.raw_code) -%}
-    {%- for hook in (model.config["pre-hook"] or []) + (model.config["post-hook"] or []) -%}
-        {%- set code.of_model = code.of_model | replace(hook.sql, "") -%}
-    {%- endfor -%}
-    {%- set filters = [model.name] if alluvium.asks_for_the_run(code.of_model) else [] -%}
-    {%- set names = [] -%}
-    {%- for id in model.depends_on.macros if modules.re.search("\\b" ~ id.split(".")[-1] ~ "\\b", code.of_model) -%}
-        {%- do names.append(id) -%}
-    {%- endfor -%}
-    {%- for id in names -%}
-        {%- set macro = alluvium.macro_of_id(id) -%}
-        {%- if macro is not none -%}
-            {%- do filters.append(macro.name) if alluvium.asks_for_the_run(macro.macro_sql) -%}
-            {%- do names.extend(macro.depends_on.macros | reject("in", names)) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- if filters -%}
-        {% do alluvium.raise_invalid(
-            caller_name ~ ": model " ~ model.name, "what calls is_incremental()", filters[0],
-            "nothing: with incremental_strategy " ~ config.get("incremental_strategy") ~ " and file_format " ~ config.get("file_format")
-            ~ " the table is computed whole, and would lose the rows that the filter leaves out. Take the filter away, or merge into a table of Delta's (changed_keys, docs/guide/marts.md)",
-        ) %}
-    {%- endif -%}
-{% endmacro %}
-
-
-{# Whether some Jinja asks, by one of the usual ways, if its model adds to a table that is there. #}
-{% macro asks_for_the_run(jinja) %}
-    {%- set code = modules.re.sub("(?m:--(?:(?!\\{[{%]).)*$)|\\{#.*?#\\}|\\{%-?\\s*raw\\s*-?%\\}.*?\\{%-?\\s*endraw\\s*-?%\\}", "", jinja, flags=modules.re.DOTALL) -%}
-    {{ return(modules.re.search("\\b(is_incremental|should_full_refresh)\\s*\\(|\\bload_relation\\s*\\(\\s*this\\b", code) is not none) }}
-{% endmacro %}
-
-
-{#
-    dbt-spark (1.11) takes a column that begins with `#` for the end of a table's columns. Such a name has to be quoted wherever it is written.
-#}
-{% macro refuse_hidden_columns(compiled_code) %}
-    {%- set found = modules.re.search("`#[^`]*`", compiled_code) -%}
-    {%- if found -%}
-        {% do alluvium.raise_invalid("model " ~ model.name, "name of a column", found.group(0), "a name that does not begin with `#`: it and all columns after it would not be written") %}
-    {%- endif -%}
-{% endmacro %}
-
-
-{# As dbt has it; none for dbt's and this project's own, which say what is new and filter nothing else. #}
-{% macro macro_of_id(id) %}
-    {%- set package, name = id.split(".")[1], id.split(".")[2] -%}
-    {%- set macro = context.get(package, {}).get(name) if package not in ["dbt", "dbt_spark"] else none -%}
-    {%- if macro is none or package == "alluvium" and modules.re.match("macros/(_internal|bronze|changes|checks|current|history|ops|types)/", macro.macro.original_file_path) -%}
-        {{ return(none) }}
-    {%- endif -%}
-    {{ return(macro.macro) }}
-{% endmacro %}
-
-
 {% macro view_of_rows(relation, compiled_code) %}
     {%- set rows = api.Relation.create(identifier=relation.identifier ~ "__rows") -%}
     {%- do run_query("create or replace temporary view " ~ rows ~ " as\n" ~ compiled_code) -%}
@@ -327,6 +267,7 @@ from (
     {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
     {%- set columns = adapter.get_columns_in_relation(rows) -%}
     {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
+    {%- do alluvium.require_partitions("model " ~ relation.identifier, columns) -%}
     {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
     {%- if not properties and alluvium.is_made_as(relation, columns) -%}
         {%- set newest = alluvium.require_clock_of_hudi("create_table_as", relation) -%}

@@ -119,12 +119,15 @@
 #}
 {% macro overwrite_sql(source, target) %}
     {%- set columns = alluvium.same_columns(source, target) -%}
-    {%- do alluvium.require_own_overwrite_mode(target) if alluvium.is_hudi() -%}
-    {%- set partitions = [] if alluvium.is_hudi() else alluvium.partitions_of_table(target) -%}
-    {%- if not partitions -%}
+    {%- if alluvium.is_hudi() -%}
+        {%- do alluvium.require_own_overwrite_mode(target) -%}
         {{ return(alluvium.insert_into_sql(source, target, columns, "overwrite")) }}
     {%- endif -%}
-    {{ return(alluvium.replace_all_sql(source, target, columns, partitions[0])) }}
+    {%- set partitions = alluvium.partitions_of_table(target) -%}
+    {{ return(
+        alluvium.replace_all_sql(source, target, columns, partitions[0]) if partitions
+        else alluvium.insert_into_sql(source, target, columns, "overwrite")
+    ) }}
 {% endmacro %}
 
 
@@ -147,12 +150,14 @@
 
 {# One that was made before tables had it (0.1.0) has that of the session. #}
 {% macro require_own_overwrite_mode(table) %}
-    {%- set name = "hoodie.datasource.overwrite.mode" -%}
-    {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", name) | map(attribute="value") | first -%}
-    {%- if alluvium.partition_names() and found != "STATIC" -%}
-        {% do alluvium.raise_invalid(
-            "model " ~ model.name, "property " ~ name ~ " of " ~ table, found or none, "STATIC, as tables that are made now have it: " ~ alluvium.rebuild_command(table)
-        ) %}
+    {%- if alluvium.partition_names() -%}
+        {%- set name = "hoodie.datasource.overwrite.mode" -%}
+        {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", name) | map(attribute="value") | first -%}
+        {%- if found != "STATIC" -%}
+            {% do alluvium.raise_invalid(
+                "model " ~ model.name, "property " ~ name ~ " of " ~ table, found or none, "STATIC, as tables that are made now have it: " ~ alluvium.rebuild_command(table)
+            ) %}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -316,7 +316,6 @@ def test_cluster_is_a_request_that_emr_takes(has_task_nodes: bool) -> None:
 
 def test_actions_on_glue_are_those_that_it_has() -> None:
     known = botocore.session.get_session().get_service_model("glue").operation_names
-    # Of a batch of one the model has another name than IAM.
     actions = {
         action.removeprefix("glue:")
         for found in statements(properties("InstanceRole"))
