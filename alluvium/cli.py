@@ -112,8 +112,8 @@ def inspect(
 ) -> None:
     """Look at a folder of change files: topics, keys, columns and their types, offsets, and what is broken.
 
-    Nothing is written, and no Spark is started. S3 is read with the standard chain of credentials
-    (AWS_PROFILE, AWS_ENDPOINT_URL, ...).
+    Nothing is written, and no Spark is started.
+    S3 is read with the standard chain of credentials (AWS_PROFILE, AWS_ENDPOINT_URL, ...).
     """
     found = _inspected(path, Sampling(objects, megabytes * 1024**2))
     if as_json:
@@ -239,9 +239,9 @@ def sql(
 
     Runs on the target of the dbt profile, whose schema is the current one. Only queries run, unless --write is said.
 
-    csv: NULL is an empty field, an empty text is ""; binary is hexadecimal. jsonl: numbers with all their digits, more
-    than a JavaScript number has; NaN and Infinity are strings; binary is base64. Timestamps are in UTC. Spark's
-    messages go to the standard error.
+    csv: NULL is an empty field, an empty text is ""; binary is hexadecimal.
+    jsonl: numbers with all their digits, more than JavaScript's have; NaN and Infinity are strings; binary is base64.
+    Timestamps are in UTC. Spark's messages go to the standard error.
     """
     # PySpark takes a second to import: no other command waits for it.
     from alluvium import profile

@@ -111,8 +111,9 @@ def up(
 ) -> None:
     """Make the stack, or bring it to this version's template and these parameters; wait until it is done.
 
-    What is not said stays as it is. A cluster that has ended is replaced by a new one; one on which a step runs, a
-    build or the server, with --yes alone. Where nothing changes, nothing is done.
+    What is not said stays as it is. Where nothing changes, nothing is done.
+    A cluster that has ended is replaced by a new one.
+    One on which a step runs, a build or the server, is replaced with --yes alone.
     """
     from alluvium.emr import network, template
     from alluvium.emr import stack as stacks
@@ -303,7 +304,7 @@ def build(
     steps.check_arguments(words)
     with _clients(stack, region) as (clients, following):
         cluster, bucket = _running(clients, following)
-        steps.check_format(cluster.release, variables)
+        steps.check_format(cluster.release, variables, following)
         server = steps.server(clusters.steps(clients.emr, cluster.id))
         if server is not None:
             raise AlluviumError(
@@ -340,8 +341,8 @@ def serve(
 ) -> None:
     """Start the project's Thrift server on the cluster, as a step, and wait until it listens.
 
-    It listens to the primary node alone; what is printed leads there. As long as it runs the cluster does not end
-    itself, and no other step begins. Where one runs, nothing is started.
+    It listens to the primary node alone; what is printed leads there. Where one runs, nothing is started.
+    As long as it runs the cluster does not end itself, and no other step begins.
     """
     from alluvium.emr import cluster as clusters
     from alluvium.emr import steps
@@ -358,7 +359,7 @@ def serve(
             typer.echo(f"runs     {running.id} {running.state}")
             step, token = running.id, steps.token_of(running)
         else:
-            steps.check_format(cluster.release, variables)
+            steps.check_format(cluster.release, variables, following)
             steps.check_uploaded(clients.s3, bucket, following)
             token = steps.new_token()
             asked = steps.request(cluster.id, bucket, clients.region, "serve", (), variables, token)

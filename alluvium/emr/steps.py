@@ -6,6 +6,7 @@ import codecs
 import re
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
 
@@ -44,9 +45,8 @@ SERVERS = f"{project.PREFIX}server/"
 LOGS = "emr-logs/alluvium/"
 # EMR's own program that fetches a script from S3 and runs it (Release Guide, "Run commands and scripts").
 RUNNER = "s3://{region}.elasticmapreduce/libs/script-runner/script-runner.jar"
-# emr-7.10.0 has 0.15, emr-7.11.0 to 7.13.0 have 1.0.2: a state that either has merged is wrong, without an error. To be
-# taken again with a release that has 1.2.
-HUDI = "ALLUVIUM_FILE_FORMAT=hudi"
+# Hudi before 1.0 does not know the option by which rows are merged here, and takes it without a word.
+FIRST_RELEASE_WITH_HUDI_1 = (7, 11, 0)
 BYTES_OF_A_LOG = 256 * 1024
 # S3 has no range of an empty object, nor behind the end of one.
 BEHIND_THE_END = frozenset({"416", "InvalidRange"})
@@ -237,20 +237,24 @@ def check_uploaded(s3: Any, bucket: str, following: Following) -> None:
             raise AlluviumError(f"emr: there is no s3://{bucket}/{key}; run '{push}' first.")
 
 
-def check_format(release: str, variables: Sequence[str]) -> None:
-    """Refuse Hudi, which EMR's releases have in versions that leave rows as they are that are to be removed.
+def check_format(release: str, variables: Sequence[str], following: Following) -> None:
+    """Refuse Hudi where the cluster's merges rows otherwise.
 
     Args:
         release: label of EMR's release.
         variables: for the environment, as NAME=VALUE.
+        following: commands that the error names.
 
     Raises:
-        AlluviumError: it is asked for.
+        AlluviumError: it is asked for on such a release.
     """
-    if HUDI in variables:
+    version = tuple(int(part) for part in release.removeprefix("emr-").split(".") if part.isdecimal())
+    if "ALLUVIUM_FILE_FORMAT=hudi" in variables and version < FIRST_RELEASE_WITH_HUDI_1:
+        # A release of its own, since another one replaces the cluster: the tables of this stack stay as they are.
+        other = replace(following, stack=f"{following.stack[:123]}-hudi")
         raise AlluviumError(
-            f"emr: {release}: tables in Hudi need 1.2, and EMR's releases have 1.0.2 or older, which keeps rows that "
-            f"are to be removed; build them in Delta, without --env {HUDI}."
+            f"emr: {release} has Hudi 0.15 or older, and tables need Hudi 1.0, which came with emr-7.11.0; make a "
+            f"stack for it with '{other.creation('--parameter', 'ReleaseLabel=emr-7.12.0')}'."
         )
 
 

@@ -65,6 +65,7 @@ from (
     {%- do properties.update({"hoodie.compact.inline": "true"}) if properties.type == "mor" and "hoodie.compact.inline" not in properties -%}
     {#- Its readers leave a stream open, and with it a connection: four a merge, one without it (1.2.0, S3A of Hadoop 3.3.4). -#}
     {%- do properties.update({"hoodie.metadata.enable": "false"}) if "hoodie.metadata.enable" not in properties and alluvium.is_on_object_storage() -%}
+    {%- do properties.update(alluvium.merge_mode_of_hudi()) if is_merged -%}
     {{ return(properties) }}
 {% endmacro %}
 
@@ -94,6 +95,24 @@ from (
 
 
 {#
+    What Hudi 1.0 (EMR's) is told besides: with the ordering of commits alone it keeps rows that are to go, without a word. The payload asks for them, and takes the row that was written last
+    where no field orders them (measured with 1.0.2 on both table types). To go with the last release of EMR that has 1.0.
+#}
+{% macro merge_mode_of_hudi() %}
+    {{ return({
+        "hoodie.record.merge.mode": "EVENT_TIME_ORDERING", "payloadClass": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+    } if alluvium.table_version_of_hudi() == "EIGHT" else {}) }}
+{% endmacro %}
+
+
+{# That of the tables which the session's Hudi makes: SIX of 0.15, EIGHT of 1.0, NINE of 1.1 and 1.2. #}
+{% macro table_version_of_hudi() %}
+    {%- set call = "java_method('org.apache.hudi.common.table.HoodieTableVersion', 'current')" -%}
+    {{ return(alluvium.query_rows("select " ~ call ~ " as version")[0].version) }}
+{% endmacro %}
+
+
+{#
     With another key, order of writes or index a table would lose rows or have them twice, without an error: of a row that moves to another partition one stays in
     the old one (BLOOM, SIMPLE, BUCKET), or its new values are written into it, where a filter on the partition does not find them (the record index; 1.2.0).
 #}
@@ -109,7 +128,7 @@ from (
     {%- elif name in own and ".sync." not in name and "_sync." not in name -%}
         {%- do alluvium.require_one_of(caller_name, said, value | lower, [own[name] | lower]) -%}
     {%- elif is_merged and name in [
-        "preCombineField", "orderingFields", "hoodie.index.class", "hoodie.populate.meta.fields", "hoodie.datasource.write.operation",
+        "preCombineField", "orderingFields", "payloadClass", "hoodie.index.class", "hoodie.populate.meta.fields", "hoodie.datasource.write.operation",
         "hoodie.datasource.write.recordkey.field", "hoodie.datasource.write.precombine.field", "hoodie.datasource.write.partitionpath.field",
         "hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.payload.class", "hoodie.datasource.write.drop.partition.columns",
     ] -%}
@@ -191,9 +210,10 @@ from (
     {%- do alluvium.refuse_hidden_columns(compiled_code) if alluvium.is_own_table() -%}
     {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
     {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
-    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or alluvium.is_own_table() -%}
-    {%- if not temporary and not alluvium.is_own_hudi_table() and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) -%}
-        {%- do alluvium.require_partitions("model " ~ model.name, adapter.get_columns_in_relation(alluvium.view_of_rows(relation, compiled_code))) -%}
+    {%- set is_checked = alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) -%}
+    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or is_checked or alluvium.is_own_table() -%}
+    {%- if is_checked -%}
+        {%- set compiled_code = alluvium.partitioned_rows("model " ~ model.name, relation, compiled_code) -%}
     {%- endif -%}
     {%- if temporary and alluvium.is_hudi_mart() -%}
         {#- dbt refuses a mart whose table has other types than its model. -#}
@@ -252,8 +272,8 @@ from (
 {% endmacro %}
 
 
-{% macro view_of_rows(relation, compiled_code) %}
-    {%- set rows = api.Relation.create(identifier=relation.identifier ~ "__rows") -%}
+{% macro view_of_rows(relation, compiled_code, suffix="__rows") %}
+    {%- set rows = api.Relation.create(identifier=relation.identifier ~ suffix) -%}
     {%- do run_query("create or replace temporary view " ~ rows ~ " as\n" ~ compiled_code) -%}
     {{ return(rows) }}
 {% endmacro %}
@@ -384,6 +404,8 @@ from (
             caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt, and of `alluvium serve start` where a Thrift server has the session (docs/guide/hudi.md)",
         ) %}
     {%- endif -%}
+    {#- Older ones take options that these tables rest on without a word. -#}
+    {%- do alluvium.require_one_of(caller_name, "version of Hudi's tables (SIX by 0.15, EIGHT by 1.0, NINE by 1.2)", alluvium.table_version_of_hudi(), ["EIGHT", "NINE"]) -%}
     {%- for name, value in settings.items() -%}
         {%- do alluvium.require_setting_of_hudi(caller_name, "setting of the session", name, value) -%}
     {%- endfor -%}
@@ -420,7 +442,8 @@ from (
     {%- if option in allowed -%}
         {%- do alluvium.require_one_of(caller_name, place ~ " " ~ name, value, allowed[option]) -%}
     {%- elif option.startswith("hoodie.") -%}
-        {%- do alluvium.require_property_of_hudi(caller_name, option, value, alluvium.fixed_properties_of_hudi(true), true, place) -%}
+        {%- set own = dict(alluvium.fixed_properties_of_hudi(true), **alluvium.merge_mode_of_hudi()) -%}
+        {%- do alluvium.require_property_of_hudi(caller_name, option, value, own, true, place) -%}
     {%- endif -%}
 {% endmacro %}
 

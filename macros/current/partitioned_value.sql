@@ -20,6 +20,20 @@
 {% endmacro %}
 
 
+{# Those of a model, whose own SQL may not know what a partition cannot have. #}
+{% macro partitioned_rows(caller_name, relation, compiled_code) %}
+    {%- set rows = alluvium.view_of_rows(relation, compiled_code, "__unchecked_rows") -%}
+    {%- set columns, values = adapter.get_columns_in_relation(rows), [] -%}
+    {%- do alluvium.require_partitions(caller_name, columns) -%}
+    {%- for column in columns -%}
+        {%- set name = alluvium.quoted_identifier(column.name) -%}
+        {%- set is_checked = column.dtype == "string" and alluvium.is_partition(column.name) -%}
+        {%- do values.append(alluvium.partitioned_value({"name": column.name, "data_type": "string"}, name) ~ " as " ~ name if is_checked else name) -%}
+    {%- endfor -%}
+    {{ return("select " ~ values | join(", ") ~ " from " ~ rows) }}
+{% endmacro %}
+
+
 {# As Spark finds a column, whatever its case. #}
 {% macro is_partition(name) %}
     {{ return(name | lower in alluvium.partition_names() | map("lower")) }}

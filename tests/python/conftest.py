@@ -11,7 +11,7 @@ import pytest
 import yaml
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # pytest-xdist has no annotations
 
-from alluvium import java, session, thrift_server
+from alluvium import jars, java, session, thrift_server
 from alluvium.profile import SessionTarget
 
 if TYPE_CHECKING:
@@ -40,17 +40,22 @@ WITHOUT_SPARK = (
 FILE_FORMATS = ("delta", "hudi_cow", "hudi_mor")
 # What `--target` names: dbt in the session of `spark`, or over its Thrift server.
 TARGETS = ("local", "thrift")
+# What `--hudi` names: of alluvium/jars.lock, or of EMR's releases.
+JARS_OF_EMR = Path(__file__).with_name("hudi") / "jars-emr.lock"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the options that build in another format, and over a Thrift server; the rows have to be the same."""
     parser.addoption("--file-format", choices=FILE_FORMATS, default="delta")
+    parser.addoption("--hudi", choices=("locked", "emr"), default="locked", help="whose Hudi the session has")
     parser.addoption("--target", choices=TARGETS, default="local", help="what dbt builds with in captures and pipeline")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before anything reads the profile: the session of `spark` depends on it."""
     os.environ["ALLUVIUM_FILE_FORMAT"] = config.getoption("--file-format").partition("_")[0]
+    if config.getoption("--hudi") == "emr":
+        jars.LOCK = JARS_OF_EMR
     if config.getoption("--target") == "thrift":
         os.environ["DBT_TARGET"] = "thrift"
         os.environ["ALLUVIUM_THRIFT_PORT"] = str(thrift_server.free_port())

@@ -252,14 +252,15 @@ def test_cluster_that_has_ended_takes_no_step(emr: Emr, run: Run, command: str) 
 
 
 @pytest.mark.parametrize("command", ["build", "serve"])
-def test_hudi_of_emr_is_refused(emr: Emr, run: Run, command: str) -> None:
-    """1.0.2 keeps rows that are to be removed, and 0.15 merges otherwise: both without an error."""
-    for release in ("emr-7.10.0", "emr-7.12.0"):
-        emr.cluster.release_label = release
-        said = refused(run, command, "--env", "ALLUVIUM_FILE_FORMAT=hudi")
-        assert f"{release}: tables in Hudi need 1.2, and EMR's releases have 1.0.2 or older" in said
+def test_hudi_needs_a_release_that_has_its_options(emr: Emr, run: Run, command: str) -> None:
+    """Hudi 0.15 takes `hoodie.record.merge.mode` without a word, and merges otherwise."""
+    said = refused(run, command, "--env", "ALLUVIUM_FILE_FORMAT=hudi")
+    assert "emr-7.10.0 has Hudi 0.15 or older" in said
+    other = "alluvium emr up --vpc VPC --subnet SUBNET --parameter ReleaseLabel=emr-7.12.0 --stack alluvium-hudi"
+    assert f"make a stack for it with '{other}'." in said
     assert emr.cluster.steps == []
-    steps.check_format("emr-7.12.0", ["ALLUVIUM_FILE_FORMAT=delta"])
+    for release in ("emr-7.11.0", "emr-7.13.0", "emr-8.0.0"):
+        steps.check_format(release, ["ALLUVIUM_FILE_FORMAT=hudi"], Following())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 from other_session import run
 
 PIPELINE = "tests/python/pipeline"
-OF_HUDI = [f"tests/python/hudi/test_{name}_of_hudi.py" for name in ("bugs", "maintenance")]
+MAINTENANCE = "tests/python/hudi/test_maintenance_of_hudi.py"
+OF_HUDI = ["tests/python/hudi/test_bugs_of_hudi.py", MAINTENANCE]
 # The suites of states, histories, tables without a key, resets, schemas, types, partitions, marts, purges and writes.
 SUITES = [
     f"{PIPELINE}/test_{name}.py"
@@ -47,6 +48,13 @@ def test_resets_partitions_and_bugs_of_hudi() -> None:
 @pytest.mark.parametrize("file_format", ["hudi_cow", "hudi_mor"])
 def test_suites_of_the_pipeline(file_format: str) -> None:
     assert " passed" in run("--file-format", file_format, *OF_HUDI, *SUITES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file_format", ["hudi_cow", "hudi_mor"])
+def test_suites_of_the_pipeline_with_the_hudi_of_emr(file_format: str) -> None:
+    """1.0.2, whose faults are others than those that test_bugs_of_hudi.py holds."""
+    assert " passed" in run("--hudi", "emr", "--file-format", file_format, MAINTENANCE, *SUITES)
 
 
 @pytest.mark.slow

@@ -126,3 +126,27 @@ def test_partitions_that_would_change_their_values_are_refused(project_of_marts:
             assert outcome.failed == {model}
             assert "which partition_by names" in outcome.messages[model]
     assert project_of_marts.rows(f"{SILVER}.{STATE}")
+
+
+def test_empty_text_stops_a_mart_in_partitions(project_of_marts: Project) -> None:
+    """A partition cannot have one: it would be NULL, without a word. As the mart is changed, and as it is made."""
+    marts = ["fct_overwritten", "fct_changed"]
+    empty = 'if(id = 1, "", country) as country'
+    files = {name: next(project_of_marts.folder.glob(f"models/**/{name}.sql")) for name in marts}
+    for file in files.values():
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("country\n", f"{empty}\n", 1), encoding="utf-8")
+    project_of_marts.land(FEED, {"t+0+40.json": customers("c", 70, (1, "NL"), (7, "FR"))})
+    before = {name: project_of_marts.rows(f"{GOLD}.{name}") for name in marts}
+    for arguments in ([], ["--full-refresh"]):
+        outcome = project_of_marts.dbt("run", "--select", f"+{STATE}", *marts, *arguments)
+        assert outcome.failed == set(marts)
+        assert all("partition_by names country, which is an empty text" in outcome.messages[name] for name in marts)
+    assert {name: project_of_marts.rows(f"{GOLD}.{name}") for name in marts} == before
+    for file in files.values():
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("config(", 'config(meta={"cdc": {"empty_partition_value": "null"}}, ', 1))
+    assert not project_of_marts.dbt("run", "--select", *marts).failed
+    for name in marts:
+        rows = {(row["id"], row["country"]) for row in project_of_marts.rows(f"{GOLD}.{name}")}
+        assert {(1, None), (7, "FR")} <= rows

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from alluvium import jars
+
 from .events import lines, postgresql
 from .project import SILVER, Feed, Project
 
@@ -13,10 +15,15 @@ COUNTRIES = ["Nederland", None, "", "Saint Pierre & Miquelon/50%"]
 MOVED: dict[str, dict[str, str]] = {
     "moved_parts": {},
     "moved_parts_bloom": {"hoodie.index.type": "GLOBAL_BLOOM"},
-    "moved_parts_record_index": {
-        "hoodie.index.type": "GLOBAL_RECORD_LEVEL_INDEX",
-        "hoodie.metadata.global.record.level.index.enable": "true",
-    },
+    "moved_parts_record_index": (
+        # As Hudi 1.0 calls it.
+        {"hoodie.index.type": "RECORD_INDEX", "hoodie.metadata.record.index.enable": "true"}
+        if jars.LOCK.name == "jars-emr.lock"
+        else {
+            "hoodie.index.type": "GLOBAL_RECORD_LEVEL_INDEX",
+            "hoodie.metadata.global.record.level.index.enable": "true",
+        }
+    ),
 }
 
 FEEDS = [

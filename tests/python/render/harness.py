@@ -366,6 +366,7 @@ class Renderer:
 SESSION_OF_HUDI: dict[str, Sequence[Mapping[str, Any]]] = {
     "set": [{"key": "spark.sql.extensions", "value": "delta,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"}],
     "DFSPropertiesConfiguration": [{"defaults": "{}"}],
+    "HoodieTableVersion": [{"version": "NINE"}],
 }
 
 

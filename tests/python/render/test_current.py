@@ -89,6 +89,18 @@ def test_partitioned_value() -> None:
     )
 
 
+def test_partitioned_rows() -> None:
+    renderer = Renderer(partition_by="NOTE", columns=["id", "note"])
+    renderer.answers["create or replace temporary view"] = []
+    sql = renderer.sql("partitioned_rows", "model m", relation("fct_order"), "select 1 as id, '' as note")
+    assert sql.startswith("select `id`, if(`note` in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error(")
+    assert sql.endswith("), `note`) as `note` from fct_order__unchecked_rows")
+    assert_parses(sql)
+    assert renderer.queries == [
+        "create or replace temporary view fct_order__unchecked_rows as select 1 as id, '' as note"
+    ]
+
+
 def test_nothing_to_apply() -> None:
     renderer = state()
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
@@ -730,7 +742,7 @@ def test_partitions_that_would_have_other_values(data_type: str, formats: list[s
 
 
 def test_partitions_of_a_new_table_are_looked_at_before_it_is_made() -> None:
-    renderer = Renderer(partition_by=["at"], columns=["at"], types={("fct_order__rows", "at"): "timestamp"})
+    renderer = Renderer(partition_by=["at"], columns=["at"], types={("fct_order__unchecked_rows", "at"): "timestamp"})
     renderer.answers["create or replace temporary view"] = []
     with pytest.raises(CompilationError, match="which partition_by names"):
         renderer.render("spark__create_table_as", False, MART, "select 1")

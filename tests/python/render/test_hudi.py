@@ -187,6 +187,35 @@ def test_property_that_would_lose_rows_is_refused(name: str, value: object, allo
     assert f"allowed: {allowed}" in refusal
 
 
+def test_older_hudi_is_told_by_a_payload_which_rows_go() -> None:
+    older = hudi()
+    older.answers["HoodieTableVersion"] = [{"version": "EIGHT"}]
+    assert older.render("table_version_of_hudi") == "EIGHT"
+    mode = {
+        "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
+        "payloadClass": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+    }
+    assert older.render("merge_mode_of_hudi") == mode
+    assert mode.items() <= older.render("hudi_properties", True).items()
+    others = [(older, False), (hudi(), True), (hudi(), False)]
+    name = "hoodie.record.merge.mode"
+    modes = [renderer.render("hudi_properties", is_merged)[name] for renderer, is_merged in others]
+    assert modes == ["COMMIT_TIME_ORDERING"] * 3
+    older.answers["set"] = [*EXTENSIONS["set"], {"key": name, "value": "COMMIT_TIME_ORDERING"}]
+    with pytest.raises(CompilationError, match=f"{name} is .*allowed: event_time_ordering"):
+        older.render("require_session_of_hudi", "m")
+
+
+def test_hudi_that_takes_options_without_a_word_is_refused() -> None:
+    renderer = hudi()
+    renderer.answers["HoodieTableVersion"] = [{"version": "SIX"}]
+    with pytest.raises(CompilationError) as refused:
+        renderer.render("require_session_of_hudi", "m")
+    refusal = str(refused.value.msg)
+    assert 'm: version of Hudi\'s tables (SIX by 0.15, EIGHT by 1.0, NINE by 1.2) is "SIX"' in refusal
+    assert "allowed: EIGHT, NINE" in refusal
+
+
 def test_property_that_changes_how_rows_are_found_may_be_chosen() -> None:
     chosen = {"type": "mor", "hoodie.index.type": "RECORD_INDEX", "hoodie.datasource.hive_sync.enable": True}
     properties = hudi(tblproperties=chosen).render("hudi_properties", True)
@@ -222,7 +251,8 @@ def making(**settings: Any) -> Renderer:
 
 def steps(renderer: Renderer) -> list[str]:
     """What was done, without questions."""
-    return [sql for sql in renderer.queries if not sql.startswith(("set ", "show ", "call ", "describe "))]
+    questions = ("set ", "show ", "call ", "describe ", "select java_method(")
+    return [sql for sql in renderer.queries if not sql.startswith(questions)]
 
 
 def test_table_is_complete_before_it_has_its_name() -> None:

@@ -252,6 +252,7 @@ def test_rewrite_marked_files() -> None:
         "call run_compaction",
         "set",
         "select java_method",
+        "select java_method",
         "call show_commits",
         "call run_compaction",
         f"refresh table {STATE}",
