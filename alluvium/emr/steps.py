@@ -6,7 +6,6 @@ import codecs
 import re
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import monotonic, sleep
 from typing import Any
 
@@ -250,11 +249,9 @@ def check_format(release: str, variables: Sequence[str], following: Following) -
     """
     version = tuple(int(part) for part in release.removeprefix("emr-").split(".") if part.isdecimal())
     if "ALLUVIUM_FILE_FORMAT=hudi" in variables and version < FIRST_RELEASE_WITH_HUDI_1:
-        # A release of its own, since another one replaces the cluster: the tables of this stack stay as they are.
-        other = replace(following, stack=f"{following.stack[:123]}-hudi")
         raise AlluviumError(
-            f"emr: {release} has Hudi 0.15 or older, and tables need Hudi 1.0, which came with emr-7.11.0; make a "
-            f"stack for it with '{other.creation('--parameter', 'ReleaseLabel=emr-7.12.0')}'."
+            f"emr: {release} has Hudi 0.15 or older, and tables need Hudi 1.0, which came with emr-7.11.0; replace the "
+            f"cluster with '{following.command('up', '--parameter', 'ReleaseLabel=emr-7.12.0')}'."
         )
 
 

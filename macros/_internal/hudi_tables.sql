@@ -63,9 +63,13 @@ from (
     {%- endfor -%}
     {#- Not by default for Spark's writers (1.2.0): log files would add up with every run. -#}
     {%- do properties.update({"hoodie.compact.inline": "true"}) if properties.type == "mor" and "hoodie.compact.inline" not in properties -%}
-    {#- Its readers leave a stream open, and with it a connection: four a merge, one without it (1.2.0, S3A of Hadoop 3.3.4). -#}
-    {%- do properties.update({"hoodie.metadata.enable": "false"}) if "hoodie.metadata.enable" not in properties and alluvium.is_on_object_storage() -%}
-    {%- do properties.update(alluvium.merge_mode_of_hudi()) if is_merged -%}
+    {%- set older = alluvium.properties_of_hudi_1_0() -%}
+    {#-
+        Its readers leave a stream open, and with it a connection: four a merge, one without it (1.2.0, S3A of Hadoop 3.3.4). Its statistics stop a merge of a NULL (1.0.2, Merge on Read:
+        a NullPointerException in HoodieTableMetadataUtil.collectColumnRangeMetadata).
+    -#}
+    {%- do properties.update({"hoodie.metadata.enable": "false"}) if "hoodie.metadata.enable" not in properties and (older or alluvium.is_on_object_storage()) -%}
+    {%- do properties.update(older) if is_merged -%}
     {{ return(properties) }}
 {% endmacro %}
 
@@ -95,10 +99,10 @@ from (
 
 
 {#
-    What Hudi 1.0 (EMR's) is told besides: with the ordering of commits alone it keeps rows that are to go, without a word. The payload asks for them, and takes the row that was written last
+    What Hudi 1.0 (EMR's) is told besides, nothing where the session has another one: with the ordering of commits alone it keeps rows that are to go, without a word. The payload asks for them, and takes the row that was written last
     where no field orders them (measured with 1.0.2 on both table types). To go with the last release of EMR that has 1.0.
 #}
-{% macro merge_mode_of_hudi() %}
+{% macro properties_of_hudi_1_0() %}
     {{ return({
         "hoodie.record.merge.mode": "EVENT_TIME_ORDERING", "payloadClass": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
     } if alluvium.table_version_of_hudi() == "EIGHT" else {}) }}
@@ -210,10 +214,9 @@ from (
     {%- do alluvium.refuse_hidden_columns(compiled_code) if alluvium.is_own_table() -%}
     {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
     {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
-    {%- set is_checked = alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) -%}
-    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or is_checked or alluvium.is_own_table() -%}
-    {%- if is_checked -%}
-        {%- set compiled_code = alluvium.partitioned_rows("model " ~ model.name, relation, compiled_code) -%}
+    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or alluvium.is_own_table() -%}
+    {%- if language == "sql" and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) and not alluvium.is_kept_by_key() -%}
+        {%- set compiled_code = alluvium.partitioned_rows("model " ~ model.name, compiled_code) -%}
     {%- endif -%}
     {%- if temporary and alluvium.is_hudi_mart() -%}
         {#- dbt refuses a mart whose table has other types than its model. -#}
@@ -267,13 +270,19 @@ from (
 
 
 {% macro is_hudi_mart() %}
-    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
-    {{ return(alluvium.is_own_hudi_table() and not cdc.merge_guard and not cdc.stored_as_scd_type) }}
+    {{ return(alluvium.is_own_hudi_table() and not alluvium.is_kept_by_key()) }}
 {% endmacro %}
 
 
-{% macro view_of_rows(relation, compiled_code, suffix="__rows") %}
-    {%- set rows = api.Relation.create(identifier=relation.identifier ~ suffix) -%}
+{# A state or a history, whose SQL is this project's. #}
+{% macro is_kept_by_key() %}
+    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {{ return((cdc.merge_guard or cdc.stored_as_scd_type or "") != "") }}
+{% endmacro %}
+
+
+{% macro view_of_rows(relation, compiled_code) %}
+    {%- set rows = api.Relation.create(identifier=relation.identifier ~ "__rows") -%}
     {%- do run_query("create or replace temporary view " ~ rows ~ " as\n" ~ compiled_code) -%}
     {{ return(rows) }}
 {% endmacro %}
@@ -406,11 +415,12 @@ from (
     {%- endif -%}
     {#- Older ones take options that these tables rest on without a word. -#}
     {%- do alluvium.require_one_of(caller_name, "version of Hudi's tables (SIX by 0.15, EIGHT by 1.0, NINE by 1.2)", alluvium.table_version_of_hudi(), ["EIGHT", "NINE"]) -%}
+    {%- set own = dict(alluvium.fixed_properties_of_hudi(true), **alluvium.properties_of_hudi_1_0()) -%}
     {%- for name, value in settings.items() -%}
-        {%- do alluvium.require_setting_of_hudi(caller_name, "setting of the session", name, value) -%}
+        {%- do alluvium.require_setting_of_hudi(caller_name, "setting of the session", name, value, own) -%}
     {%- endfor -%}
     {%- for name, value in alluvium.defaults_of_hudi().items() -%}
-        {%- do alluvium.require_setting_of_hudi(caller_name, "hudi-defaults.conf", name, value) -%}
+        {%- do alluvium.require_setting_of_hudi(caller_name, "hudi-defaults.conf", name, value, own) -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -432,7 +442,7 @@ from (
     Either comes before a table's own properties, for whoever writes and whoever reads (1.2.0): after `set hoodie.index.type = SIMPLE` of one client of a server, rows that move
     would be in every table twice, and a query of another type or merge sees no log files, or each of them as more rows.
 #}
-{% macro require_setting_of_hudi(caller_name, place, name, value) %}
+{% macro require_setting_of_hudi(caller_name, place, name, value, own) %}
     {%- set option = name | replace("spark.hoodie.", "hoodie.") -%}
     {%- set allowed = {
         "hoodie.index.type": ["GLOBAL_SIMPLE", "GLOBAL_BLOOM"],
@@ -442,7 +452,6 @@ from (
     {%- if option in allowed -%}
         {%- do alluvium.require_one_of(caller_name, place ~ " " ~ name, value, allowed[option]) -%}
     {%- elif option.startswith("hoodie.") -%}
-        {%- set own = dict(alluvium.fixed_properties_of_hudi(true), **alluvium.merge_mode_of_hudi()) -%}
         {%- do alluvium.require_property_of_hudi(caller_name, option, value, own, true, place) -%}
     {%- endif -%}
 {% endmacro %}
@@ -497,6 +506,21 @@ tblproperties (
             caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"),
             ("hudi" if table.is_hudi else "delta") ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(this),
         ) %}
+    {%- endif -%}
+    {%- do alluvium.require_payload_of_hudi_1_0("model " ~ model.name, this) if table and alluvium.is_hudi() and alluvium.is_kept_by_key() -%}
+{% endmacro %}
+
+
+{# A table that was made without it keeps rows that are to go. #}
+{% macro require_payload_of_hudi_1_0(caller_name, table) %}
+    {%- set wanted = alluvium.properties_of_hudi_1_0().payloadClass -%}
+    {%- if wanted -%}
+        {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", "payloadClass") | map(attribute="value") | first -%}
+        {%- if found != wanted -%}
+            {% do alluvium.raise_invalid(
+                caller_name, "payloadClass of " ~ table, found or none, wanted ~ ", as tables that are made now with Hudi 1.0 have it: " ~ alluvium.rebuild_command(table)
+            ) %}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 

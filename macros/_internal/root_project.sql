@@ -10,6 +10,9 @@
         }[strategy] -%}
         {%- do alluvium.require_passed_on(caller_name, "incremental_strategy " ~ strategy, own, alluvium.macro_of_strategy(own)) -%}
         {%- do alluvium.require_passed_on(caller_name, "a full refresh", "should_full_refresh", context["should_full_refresh"].macro) -%}
+        {%- if alluvium.partition_names() -%}
+            {%- do alluvium.require_passed_on(caller_name, "partition_by", "spark__create_table_as", adapter.dispatch("create_table_as", "dbt").macro) -%}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -12,7 +12,7 @@
     {%- if column.data_type != "string" or not alluvium.is_partition(column.name) or policy == "null" -%}
         {{ return(value) }}
     {%- endif -%}
-    {%- set message = model.name ~ ": partition_by names " ~ column.name ~ ", which is an empty text in a row, and a partition can only have it as NULL: "
+    {%- set message = model.name ~ ": partition_by names " ~ column.name ~ ", which is an empty text, or `__HIVE_DEFAULT_PARTITION__`, in a row, and a partition can only have it as NULL: "
         ~ "partition by another column, or take the NULL with empty_partition_value: \"null\" in meta.cdc of the model" -%}
     {{ return(
         "if(" ~ value ~ " in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error(" ~ alluvium.string_literal(message) ~ "), " ~ value ~ ")"
@@ -20,17 +20,20 @@
 {% endmacro %}
 
 
-{# Those of a model, whose own SQL may not know what a partition cannot have. #}
-{% macro partitioned_rows(caller_name, relation, compiled_code) %}
-    {%- set rows = alluvium.view_of_rows(relation, compiled_code, "__unchecked_rows") -%}
-    {%- set columns, values = adapter.get_columns_in_relation(rows), [] -%}
+{# Rows of a model whose own SQL may not know what a partition cannot have. #}
+{% macro partitioned_rows(caller_name, compiled_code) %}
+    {%- set columns, values = [], [] -%}
+    {#- Not from a view, which threads of one session share, nor by dbt-spark (1.11), to which a name that begins with `#` ends the columns. -#}
+    {%- for column in alluvium.query_rows("describe query\n" ~ compiled_code) -%}
+        {%- do columns.append({"name": column.col_name | string, "dtype": column.data_type, "data_type": column.data_type}) -%}
+    {%- endfor -%}
     {%- do alluvium.require_partitions(caller_name, columns) -%}
     {%- for column in columns -%}
         {%- set name = alluvium.quoted_identifier(column.name) -%}
-        {%- set is_checked = column.dtype == "string" and alluvium.is_partition(column.name) -%}
-        {%- do values.append(alluvium.partitioned_value({"name": column.name, "data_type": "string"}, name) ~ " as " ~ name if is_checked else name) -%}
+        {%- set is_checked = column.data_type == "string" and alluvium.is_partition(column.name) -%}
+        {%- do values.append(alluvium.partitioned_value(column, name) ~ " as " ~ name if is_checked else name) -%}
     {%- endfor -%}
-    {{ return("select " ~ values | join(", ") ~ " from " ~ rows) }}
+    {{ return("select\n    " ~ values | join(",\n    ") ~ "\nfrom (\n" ~ compiled_code ~ "\n) as unchecked") }}
 {% endmacro %}
 
 

@@ -126,6 +126,7 @@ def test_partitions_that_would_change_their_values_are_refused(project_of_marts:
             assert outcome.failed == {model}
             assert "which partition_by names" in outcome.messages[model]
     assert project_of_marts.rows(f"{SILVER}.{STATE}")
+    of_state.write_text(before, encoding="utf-8")
 
 
 def test_empty_text_stops_a_mart_in_partitions(project_of_marts: Project) -> None:

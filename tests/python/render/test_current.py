@@ -90,15 +90,16 @@ def test_partitioned_value() -> None:
 
 
 def test_partitioned_rows() -> None:
-    renderer = Renderer(partition_by="NOTE", columns=["id", "note"])
-    renderer.answers["create or replace temporary view"] = []
-    sql = renderer.sql("partitioned_rows", "model m", relation("fct_order"), "select 1 as id, '' as note")
-    assert sql.startswith("select `id`, if(`note` in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error(")
-    assert sql.endswith("), `note`) as `note` from fct_order__unchecked_rows")
+    renderer = Renderer(partition_by="NOTE")
+    columns = {"#id": "int", "note": "string", "day": "date"}
+    renderer.answers["describe query"] = [{"col_name": name, "data_type": said} for name, said in columns.items()]
+    query = "-- all\nselect 1 as `#id`, 'a\n b' as note, current_date() as day -- today"
+    sql = str(renderer.render("partitioned_rows", "model m", query))
     assert_parses(sql)
-    assert renderer.queries == [
-        "create or replace temporary view fct_order__unchecked_rows as select 1 as id, '' as note"
-    ]
+    checked = "if(`note` in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error("
+    assert sql.startswith(f"select\n    `#id`,\n    {checked}")
+    assert sql.endswith(f"), `note`) as `note`,\n    `day`\nfrom (\n{query}\n) as unchecked")
+    assert renderer.queries == [fold(f"describe query {query}")]
 
 
 def test_nothing_to_apply() -> None:
@@ -742,11 +743,12 @@ def test_partitions_that_would_have_other_values(data_type: str, formats: list[s
 
 
 def test_partitions_of_a_new_table_are_looked_at_before_it_is_made() -> None:
-    renderer = Renderer(partition_by=["at"], columns=["at"], types={("fct_order__unchecked_rows", "at"): "timestamp"})
-    renderer.answers["create or replace temporary view"] = []
+    renderer = Renderer(partition_by=["at"])
+    renderer.answers["describe query"] = [{"col_name": "at", "data_type": "timestamp"}]
     with pytest.raises(CompilationError, match="which partition_by names"):
         renderer.render("spark__create_table_as", False, MART, "select 1")
     assert renderer.made == []
+    assert renderer.render("spark__create_table_as", False, MART, "def model", "python") == "dbt-spark's own table"
     renderer.post_hooks = ()
     assert renderer.render("spark__create_table_as", False, MART, "select 1") == "dbt-spark's own table"
 

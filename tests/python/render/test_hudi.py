@@ -195,7 +195,9 @@ def test_older_hudi_is_told_by_a_payload_which_rows_go() -> None:
         "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
         "payloadClass": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
     }
-    assert older.render("merge_mode_of_hudi") == mode
+    assert older.render("properties_of_hudi_1_0") == mode
+    assert hudi().render("properties_of_hudi_1_0") == {}
+    assert older.render("hudi_properties", False)["hoodie.metadata.enable"] == "false"
     assert mode.items() <= older.render("hudi_properties", True).items()
     others = [(older, False), (hudi(), True), (hudi(), False)]
     name = "hoodie.record.merge.mode"
@@ -570,7 +572,7 @@ def test_other_settings_are_let_through() -> None:
     renderer.answers["DFSPropertiesConfiguration"] = [{"defaults": "{hoodie.a=1,2, hoodie.b=}"}]
     renderer.render("require_session_of_hudi", "m")
     assert renderer.render("defaults_of_hudi") == {"hoodie.a": "1", "hoodie.b": ""}
-    renderer.render("require_setting_of_hudi", "m", "setting", "spark.app.name", "hoodie.index.type")
+    renderer.render("require_setting_of_hudi", "m", "setting", "spark.app.name", "hoodie.index.type", fixed)
 
 
 def test_format_of_the_table_and_of_the_model() -> None:
@@ -579,6 +581,22 @@ def test_format_of_the_table_and_of_the_model() -> None:
     hudi(absent=[STATE.identifier]).render("require_format_of_table", "m")
     refusal = hudi(tables_of_hudi=()).refusal("require_format_of_table", "m")
     assert 'file_format is "hudi"; allowed: delta, as the table has it' in refusal
+
+
+def test_table_that_hudi_1_0_has_made_without_its_payload_is_refused() -> None:
+    renderer = hudi(tables_of_hudi={STATE.identifier}, meta={"cdc": {"merge_guard": "position"}})
+    renderer.render("require_format_of_table", "m")
+    renderer.answers |= {"HoodieTableVersion": [{"version": "EIGHT"}], "show tblproperties": []}
+    with pytest.raises(CompilationError, match=r"payloadClass of silver\.slv_shop__orders_state is not given"):
+        renderer.render("require_format_of_table", "m")
+    properties = renderer.render("properties_of_hudi_1_0")
+    renderer.answers["show tblproperties"] = [{"key": "payloadClass", "value": properties["payloadClass"]}]
+    renderer.render("require_payload_of_hudi_1_0", "m", STATE)
+    # A mart is written whole.
+    renderer.answers["show tblproperties"] = []
+    renderer.meta = {}
+    assert renderer.render("is_kept_by_key") is False
+    renderer.render("require_format_of_table", "m")
 
 
 def test_keep_in_delta() -> None:
