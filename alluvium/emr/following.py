@@ -47,13 +47,9 @@ class Following:
         stack = () if self.stack == DEFAULT_STACK else ("--stack", self.stack)
         return shlex.join(("alluvium", "emr", *words, *stack, *self._region))
 
-    def creation(self, *words: str) -> str:
-        """The command that makes the stack, with what a new one needs.
-
-        Args:
-            words: arguments besides.
-        """
-        return self.command("up", "--vpc", "VPC", "--subnet", "SUBNET", *words)
+    def creation(self) -> str:
+        """The command that makes the stack, with what a new one needs."""
+        return self.command("up", "--vpc", "VPC", "--subnet", "SUBNET")
 
     def aws(self, *words: str) -> str:
         """A command of AWS's own command line.

@@ -63,7 +63,7 @@ from (
     {%- endfor -%}
     {#- Not by default for Spark's writers (1.2.0): log files would add up with every run. -#}
     {%- do properties.update({"hoodie.compact.inline": "true"}) if properties.type == "mor" and "hoodie.compact.inline" not in properties -%}
-    {%- set older = alluvium.properties_of_hudi_1_0() -%}
+    {%- set older = alluvium.properties_of_hudi_1_0(alluvium.table_version_of_hudi()) -%}
     {#-
         Its readers leave a stream open, and with it a connection: four a merge, one without it (1.2.0, S3A of Hadoop 3.3.4). Its statistics stop a merge of a NULL (1.0.2, Merge on Read:
         a NullPointerException in HoodieTableMetadataUtil.collectColumnRangeMetadata).
@@ -102,10 +102,10 @@ from (
     What Hudi 1.0 (EMR's) is told besides, nothing where the session has another one: with the ordering of commits alone it keeps rows that are to go, without a word. The payload asks for them, and takes the row that was written last
     where no field orders them (measured with 1.0.2 on both table types). To go with the last release of EMR that has 1.0.
 #}
-{% macro properties_of_hudi_1_0() %}
+{% macro properties_of_hudi_1_0(table_version) %}
     {{ return({
         "hoodie.record.merge.mode": "EVENT_TIME_ORDERING", "payloadClass": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
-    } if alluvium.table_version_of_hudi() == "EIGHT" else {}) }}
+    } if table_version == "EIGHT" else {}) }}
 {% endmacro %}
 
 
@@ -414,8 +414,8 @@ from (
         ) %}
     {%- endif -%}
     {#- Older ones take options that these tables rest on without a word. -#}
-    {%- do alluvium.require_one_of(caller_name, "version of Hudi's tables (SIX by 0.15, EIGHT by 1.0, NINE by 1.2)", alluvium.table_version_of_hudi(), ["EIGHT", "NINE"]) -%}
-    {%- set own = dict(alluvium.fixed_properties_of_hudi(true), **alluvium.properties_of_hudi_1_0()) -%}
+    {%- set version = alluvium.require_one_of(caller_name, "version of Hudi's tables (SIX by 0.15, EIGHT by 1.0, NINE by 1.2)", alluvium.table_version_of_hudi(), ["EIGHT", "NINE"]) -%}
+    {%- set own = dict(alluvium.fixed_properties_of_hudi(true), **alluvium.properties_of_hudi_1_0(version)) -%}
     {%- for name, value in settings.items() -%}
         {%- do alluvium.require_setting_of_hudi(caller_name, "setting of the session", name, value, own) -%}
     {%- endfor -%}
@@ -513,14 +513,18 @@ tblproperties (
 
 {# A table that was made without it keeps rows that are to go. #}
 {% macro require_payload_of_hudi_1_0(caller_name, table) %}
-    {%- set wanted = alluvium.properties_of_hudi_1_0().payloadClass -%}
-    {%- if wanted -%}
-        {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", "payloadClass") | map(attribute="value") | first -%}
-        {%- if found != wanted -%}
-            {% do alluvium.raise_invalid(
-                caller_name, "payloadClass of " ~ table, found or none, wanted ~ ", as tables that are made now with Hudi 1.0 have it: " ~ alluvium.rebuild_command(table)
-            ) %}
-        {%- endif -%}
+    {%- set wanted = alluvium.properties_of_hudi_1_0(alluvium.table_version_of_hudi()).payloadClass -%}
+    {%- do alluvium.require_property_of_table(caller_name, table, "payloadClass", wanted) if wanted -%}
+{% endmacro %}
+
+
+{# A property that a table was made with, and that no later statement gives it. #}
+{% macro require_property_of_table(caller_name, table, name, wanted) %}
+    {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", name) | map(attribute="value") | first -%}
+    {%- if found != wanted -%}
+        {% do alluvium.raise_invalid(
+            caller_name, "property " ~ name ~ " of " ~ table, found or none, wanted ~ ", as tables that are made now have it: " ~ alluvium.rebuild_command(table)
+        ) %}
     {%- endif -%}
 {% endmacro %}
 

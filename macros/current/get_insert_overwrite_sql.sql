@@ -150,15 +150,7 @@
 
 {# One that was made before tables had it (0.1.0) has that of the session. #}
 {% macro require_own_overwrite_mode(table) %}
-    {%- if alluvium.partition_names() -%}
-        {%- set name = "hoodie.datasource.overwrite.mode" -%}
-        {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", name) | map(attribute="value") | first -%}
-        {%- if found != "STATIC" -%}
-            {% do alluvium.raise_invalid(
-                "model " ~ model.name, "property " ~ name ~ " of " ~ table, found or none, "STATIC, as tables that are made now have it: " ~ alluvium.rebuild_command(table)
-            ) %}
-        {%- endif -%}
-    {%- endif -%}
+    {%- do alluvium.require_property_of_table("model " ~ model.name, table, "hoodie.datasource.overwrite.mode", "STATIC") if alluvium.partition_names() -%}
 {% endmacro %}
 
 

@@ -195,8 +195,8 @@ def test_older_hudi_is_told_by_a_payload_which_rows_go() -> None:
         "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
         "payloadClass": "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
     }
-    assert older.render("properties_of_hudi_1_0") == mode
-    assert hudi().render("properties_of_hudi_1_0") == {}
+    assert older.render("properties_of_hudi_1_0", "EIGHT") == mode
+    assert older.render("properties_of_hudi_1_0", "NINE") == {}
     assert older.render("hudi_properties", False)["hoodie.metadata.enable"] == "false"
     assert mode.items() <= older.render("hudi_properties", True).items()
     others = [(older, False), (hudi(), True), (hudi(), False)]
@@ -589,9 +589,10 @@ def test_table_that_hudi_1_0_has_made_without_its_payload_is_refused() -> None:
     renderer.answers |= {"HoodieTableVersion": [{"version": "EIGHT"}], "show tblproperties": []}
     with pytest.raises(CompilationError, match=r"payloadClass of silver\.slv_shop__orders_state is not given"):
         renderer.render("require_format_of_table", "m")
-    properties = renderer.render("properties_of_hudi_1_0")
+    properties = renderer.render("properties_of_hudi_1_0", "EIGHT")
     renderer.answers["show tblproperties"] = [{"key": "payloadClass", "value": properties["payloadClass"]}]
     renderer.render("require_payload_of_hudi_1_0", "m", STATE)
+    renderer.render("require_property_of_table", "m", STATE, "payloadClass", properties["payloadClass"])
     # A mart is written whole.
     renderer.answers["show tblproperties"] = []
     renderer.meta = {}

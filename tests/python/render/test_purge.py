@@ -253,7 +253,6 @@ def test_rewrite_marked_files() -> None:
         "set",
         "select java_method",
         "select java_method",
-        "select java_method",
         "call show_commits",
         "call run_compaction",
         f"refresh table {STATE}",
