@@ -87,6 +87,5 @@
 
 {# States, histories and logs of complete transactions: the first relation that they read is the log that their rows are from. #}
 {% macro reads_own_log(node) %}
-    {%- set cdc = (node.config.meta or {}).cdc or {} -%}
-    {{ return("merge_guard" in cdc or "stored_as_scd_type" in cdc or "record_cut" in alluvium.post_hooks_of(node)) }}
+    {{ return(alluvium.is_kept_by_key(node) or "record_cut" in alluvium.post_hooks_of(node)) }}
 {% endmacro %}

@@ -2,7 +2,7 @@
     The keys of a state that changed since the model last read it, deleted ones among them: what an incremental mart
     has to compute again. Of a history, too, where a key may be named several times: a mart that needs what a row was takes the history alone, since
     a run may find it behind the state. Every key when the model is built anew, and in Hudi, where such a mart is computed whole: dbt-spark's merge would need the mart's
-    key as Hudi's record key, which takes two keys for one (hudi_tables).
+    key as Hudi's record key, which takes two keys for one (keyed_rows).
     {{ changed_keys(ref('slv_shop__orders_state'), ['region', 'order_no']) }}
 #}
 {% macro changed_keys(state, key) %}

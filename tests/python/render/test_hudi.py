@@ -596,7 +596,7 @@ def test_table_that_hudi_1_0_has_made_without_its_payload_is_refused() -> None:
     # A mart is written whole.
     renderer.answers["show tblproperties"] = []
     renderer.meta = {}
-    assert renderer.render("is_kept_by_key") is False
+    assert not renderer.render("is_kept_by_key", {"config": {"meta": renderer.meta}})
     renderer.render("require_format_of_table", "m")
 
 

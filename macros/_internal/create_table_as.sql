@@ -1,0 +1,120 @@
+{#
+    dbt-spark asks for the SQL that makes a table. It drops what is there before (1.11); of Hudi's tables the old one stays until the new one is complete, and a
+    table that is there is complete whatever was killed.
+#}
+{% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
+    {%- do alluvium.refuse_own_filter("create_table_as") if alluvium.is_hudi_mart() and config.get("incremental_strategy") == "merge" -%}
+    {%- do alluvium.refuse_hidden_columns(compiled_code) if alluvium.is_own_table() -%}
+    {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
+    {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
+    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or alluvium.is_own_table() -%}
+    {%- if language == "sql" and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) and not alluvium.is_kept_by_key(model) -%}
+        {%- set compiled_code = alluvium.partitioned_rows("model " ~ model.name, compiled_code) -%}
+    {%- endif -%}
+    {%- if temporary and alluvium.is_hudi_mart() -%}
+        {#- dbt refuses a mart whose table has other types than its model. -#}
+        {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
+        {%- set compiled_code = "select " ~ alluvium.stored_columns(adapter.get_columns_in_relation(rows)) | join(", ") ~ " from " ~ rows -%}
+    {%- endif -%}
+    {%- if not temporary and not alluvium.is_hudi() and alluvium.remembered("is_replaced", relation) == "true" -%}
+        {%- set rebuilt = alluvium.name_of_rebuilt(relation) -%}
+        {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
+        {%- do run_query(dbt.spark__create_table_as(false, rebuilt, compiled_code, language)) -%}
+        {{ return(alluvium.take_name(relation, rebuilt)) }}
+    {%- elif temporary or not alluvium.is_own_hudi_table() -%}
+        {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
+    {%- endif -%}
+    {%- if (config.get("contract") or {}).enforced -%}
+        {%- do get_assert_columns_equivalent(compiled_code) -%}
+        {%- set compiled_code = get_select_subquery(compiled_code) -%}
+    {%- endif -%}
+    {{ return(alluvium.replace_hudi_table(relation, compiled_code, {})) }}
+{% endmacro %}
+
+
+{# dbt-spark drops a table that is to be built anew, unless it is Delta's and stays so. #}
+{% macro spark__drop_relation(relation) -%}
+    {%- if alluvium.remembered("is_replaced", relation) == "true" -%}
+        {{ return("") }}
+    {%- endif -%}
+    {{ return(dbt.spark__drop_relation(relation)) }}
+{%- endmacro %}
+
+
+{#
+    dbt-spark (1.11) names the view of the rows that an incremental model is about to write after the model's table, without its schema: threads of one
+    session would replace each other's.
+#}
+{% macro require_name_of_its_own(caller_name) %}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.alias | lower == this.identifier | lower -%}
+        {%- if node.schema != this.schema and node.config.materialized == "incremental" -%}
+            {% do alluvium.raise_invalid(
+                caller_name ~ ": model " ~ model.name, "name of its table", this.identifier,
+                "one that no incremental model has in another schema, as " ~ node.name ~ " has in " ~ node.schema ~ ": dbt would take the rows of the one for the other's",
+            ) %}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro is_own_table() %}
+    {{ return(
+        config.get("materialized") == "incremental"
+        and modules.re.search("record_applied_batches|record_inputs", post_hooks | map(attribute="sql") | join(" ")) is not none
+    ) }}
+{% endmacro %}
+
+
+{# Not a model of another kind in a project that has this one as a package. #}
+{% macro is_own_hudi_table() %}
+    {{ return(alluvium.is_hudi() and alluvium.is_own_table()) }}
+{% endmacro %}
+
+
+{% macro is_hudi_mart() %}
+    {{ return(alluvium.is_own_hudi_table() and not alluvium.is_kept_by_key(model)) }}
+{% endmacro %}
+
+
+{# A state or a history, whose SQL is this project's. #}
+{% macro is_kept_by_key(node) %}
+    {%- set cdc = (node.config.meta or {}).cdc or {} -%}
+    {{ return("merge_guard" in cdc or "stored_as_scd_type" in cdc) }}
+{% endmacro %}
+
+
+{# A statement in the one format does not fit a table of the other. #}
+{% macro require_format_of_table(caller_name) %}
+    {%- set table = load_relation(this) -%}
+    {%- if table and table.is_hudi is not none and table.is_hudi != alluvium.is_hudi() -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"),
+            ("hudi" if table.is_hudi else "delta") ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(this),
+        ) %}
+    {%- endif -%}
+    {%- do alluvium.require_payload_of_hudi_1_0("model " ~ model.name, this) if table and alluvium.is_hudi() and alluvium.is_kept_by_key(model) -%}
+{% endmacro %}
+
+
+{# A table that was made without it keeps rows that are to go. #}
+{% macro require_payload_of_hudi_1_0(caller_name, table) %}
+    {%- set wanted = alluvium.properties_of_hudi_1_0(alluvium.table_version_of_hudi()).payloadClass -%}
+    {%- do alluvium.require_property_of_table(caller_name, table, "payloadClass", wanted) if wanted -%}
+{% endmacro %}
+
+
+{# A property that a table was made with, and that no later statement gives it. #}
+{% macro require_property_of_table(caller_name, table, name, wanted) %}
+    {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", name) | map(attribute="value") | first -%}
+    {%- if found != wanted -%}
+        {% do alluvium.raise_invalid(
+            caller_name, "property " ~ name ~ " of " ~ table, found or none, wanted ~ ", as tables that are made now have it: " ~ alluvium.rebuild_command(table)
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Of a change log, whatever the folder says: its newest batch is asked for before every run, which Delta answers without reading rows. #}
+{% macro keep_in_delta() %}
+    {%- do config(file_format="delta") -%}
+{% endmacro %}

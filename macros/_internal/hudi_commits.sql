@@ -1,0 +1,49 @@
+{# None of a table that was only created. #}
+{% macro newest_commit_of_hudi(table) %}
+    {%- set commits = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)") -%}
+    {{ return(commits[0] if commits else none) }}
+{% endmacro %}
+
+
+{# Hudi names a commit by the time on the clock of the JVM's time zone. #}
+{% macro instant_of_hudi(later="") %}
+    {{ return("date_format(cast(java_method('java.time.LocalDateTime', 'now') as timestamp_ntz)" ~ (" " ~ later if later else "") ~ ", 'yyyyMMddHHmmssSSS')") }}
+{% endmacro %}
+
+
+{#
+    Hudi (1.2.0) orders commits by their times, in the JVM's time zone, and shows nothing of one whose time is before those that are there: its rows would be lost without
+    an error. The JVM's zone is UTC (alluvium/session.py), but a clock may be set back, another machine's may be behind, and a session may be somebody else's.
+#}
+{% macro require_clock_of_hudi(caller_name, table) %}
+    {%- set newest = alluvium.newest_commit_of_hudi(table) -%}
+    {%- set now = alluvium.query_rows("select " ~ alluvium.instant_of_hudi() ~ " as now")[0].now if newest else none -%}
+    {%- if newest and now <= newest.state_transition_time -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": table " ~ table, "the clock (year to millisecond, time zone of the JVM)", now,
+            "a time after " ~ newest.state_transition_time ~ ", that of the newest commit: Hudi would lose the rows of an earlier one. "
+            ~ "Set the clock or the time zone right, or wait until then"
+        ) %}
+    {%- endif -%}
+    {{ return(newest) }}
+{% endmacro %}
+
+
+{#
+    Delta takes a table's properties back with its rows; Hudi's `rollback_to_instant` and its restores leave them as they are (1.2.0), so that what was taken back would count as
+    applied.
+#}
+{% macro commit_properties_of_hudi(table) %}
+    {%- set newest = alluvium.newest_commit_of_hudi(table) -%}
+    {{ return({"written_until": newest.commit_time} if newest else {}) }}
+{% endmacro %}
+
+
+{% macro is_taken_back(table, properties) %}
+    {%- if "written_until" not in properties -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {#- Commits that are archived are older than those that are shown; what compaction or a purge has written since is newer. -#}
+    {%- set shown = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1000)") | map(attribute="commit_time") | list -%}
+    {{ return(properties.written_until not in shown and (not shown or shown | min < properties.written_until)) }}
+{% endmacro %}

@@ -1,0 +1,66 @@
+{#
+    A session without its extension knows no table of Hudi's; a root project that does not pass on who creates and drops tables would have them made by
+    dbt-spark, without a key.
+#}
+{% macro require_hudi(caller_name) %}
+    {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", "spark__create_table_as", adapter.dispatch("create_table_as", "dbt").macro) -%}
+    {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", "spark__drop_relation", adapter.dispatch("drop_relation", "dbt").macro) -%}
+    {%- if config.get("location_root") -%}
+        {% do alluvium.raise_invalid(caller_name, "location_root", config.get("location_root"), "none, where file_format is hudi: a rename of a table would leave its files there") %}
+    {%- endif -%}
+    {%- do alluvium.require_session_of_hudi(caller_name) if alluvium.is_run() -%}
+{% endmacro %}
+
+
+{% macro require_session_of_hudi(caller_name) %}
+    {%- set settings = {} -%}
+    {%- for row in alluvium.query_rows("set") -%}
+        {%- do settings.update({row.key: row.value}) -%}
+    {%- endfor -%}
+    {%- if "HoodieSparkSessionExtension" not in settings.get("spark.sql.extensions", "") -%}
+        {% do alluvium.raise_invalid(
+            caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt, and of `alluvium serve start` where a Thrift server has the session (docs/guide/hudi.md)",
+        ) %}
+    {%- endif -%}
+    {#- Older ones take options that these tables rest on without a word. -#}
+    {%- set version = alluvium.require_one_of(caller_name, "version of Hudi's tables (SIX by 0.15, EIGHT by 1.0, NINE by 1.2)", alluvium.table_version_of_hudi(), ["EIGHT", "NINE"]) -%}
+    {%- set own = dict(alluvium.fixed_properties_of_hudi(true), **alluvium.properties_of_hudi_1_0(version)) -%}
+    {%- for name, value in settings.items() -%}
+        {%- do alluvium.require_setting_of_hudi(caller_name, "setting of the session", name, value, own) -%}
+    {%- endfor -%}
+    {%- for name, value in alluvium.defaults_of_hudi().items() -%}
+        {%- do alluvium.require_setting_of_hudi(caller_name, "hudi-defaults.conf", name, value, own) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# What a file of the machine says (`/etc/hudi/conf` or HUDI_CONF_DIR). #}
+{% macro defaults_of_hudi() %}
+    {%- set call = "java_method('org.apache.hudi.common.config.DFSPropertiesConfiguration', 'getGlobalProps')" -%}
+    {%- set defaults = {} -%}
+    {%- for row in alluvium.query_rows("select " ~ call ~ " as defaults") -%}
+        {%- for name, value in modules.re.findall("([\\w.]+)=([^,}]*)", row.defaults) -%}
+            {%- do defaults.update({name: value}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(defaults) }}
+{% endmacro %}
+
+
+{#
+    Either comes before a table's own properties, for whoever writes and whoever reads (1.2.0): after `set hoodie.index.type = SIMPLE` of one client of a server, rows that move
+    would be in every table twice, and a query of another type or merge sees no log files, or each of them as more rows.
+#}
+{% macro require_setting_of_hudi(caller_name, place, name, value, own) %}
+    {%- set option = name | replace("spark.hoodie.", "hoodie.") -%}
+    {%- set allowed = {
+        "hoodie.index.type": ["GLOBAL_SIMPLE", "GLOBAL_BLOOM"],
+        "hoodie.datasource.query.type": ["snapshot"],
+        "hoodie.datasource.merge.type": ["payload_combine"],
+    } -%}
+    {%- if option in allowed -%}
+        {%- do alluvium.require_one_of(caller_name, place ~ " " ~ name, value, allowed[option]) -%}
+    {%- elif option.startswith("hoodie.") -%}
+        {%- do alluvium.require_property_of_hudi(caller_name, option, value, own, true, place) -%}
+    {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,74 @@
+{# Hudi keeps a table's schema in Avro, and creates no table with a time of no zone in a Hive metastore (1.2.0). #}
+{% macro require_columns_of_hudi(subject, columns, key=[]) %}
+    {%- for column in columns -%}
+        {%- if not modules.re.fullmatch("[^\\W\\d]\\w*", column.name) -%}
+            {% do alluvium.raise_invalid(
+                subject, "name of a column", column.name, "a name of letters, digits and underscores that does not begin with a digit, where file_format is hudi",
+            ) %}
+        {%- elif (column.name | lower).startswith("_hoodie_") -%}
+            {#- A row with `_hoodie_is_deleted` is deleted, without a word (1.2.0). -#}
+            {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that does not begin with `_hoodie_`, which are Hudi's own") %}
+        {%- elif "timestamp_ntz" in column.data_type and (column.data_type != "timestamp_ntz" or column.name in key) -%}
+            {% do alluvium.raise_invalid(
+                subject, "type of column " ~ column.name, column.data_type,
+                "timestamp or string in place of timestamp_ntz in a key or inside of another type, where file_format is hudi",
+            ) %}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    The type that a table has for one of its model: Hudi keeps the two small integers as INT, and a time without a zone is the time in UTC that has
+    the same digits.
+#}
+{% macro stored_type(data_type) %}
+    {%- if not alluvium.is_hudi() -%}
+        {{ return(data_type) }}
+    {%- endif -%}
+    {{ return("timestamp" if data_type == "timestamp_ntz" else modules.re.sub("\\b(tinyint|smallint)\\b", "int", data_type)) }}
+{% endmacro %}
+
+
+{# A time not with a cast, which asks for the session's time zone. #}
+{% macro stored_value(value, data_type) %}
+    {%- set stored_type = alluvium.stored_type(data_type) -%}
+    {%- if stored_type == data_type -%}
+        {{ return(value) }}
+    {%- elif data_type == "timestamp_ntz" -%}
+        {{ return("timestamp_micros(" ~ alluvium.whole_number({"data_type": data_type}, value) ~ ")") }}
+    {%- endif -%}
+    {{ return("cast(" ~ value ~ " as " ~ stored_type ~ ")") }}
+{% endmacro %}
+
+
+{# Columns of the model in the types of its table. #}
+{% macro stored_columns(columns) %}
+    {%- set stored = [] -%}
+    {%- for column in columns -%}
+        {%- set name = alluvium.quoted_identifier(column.name) -%}
+        {%- set value = alluvium.stored_value(name, column.dtype) -%}
+        {%- do stored.append(value if value == name else value ~ " as " ~ name) -%}
+    {%- endfor -%}
+    {{ return(stored) }}
+{% endmacro %}
+
+
+{# The column of a state as its feed declares it. #}
+{% macro declared_value(column, table) %}
+    {%- set name = alluvium.quoted_identifier(column.name) -%}
+    {%- if not modules.re.search("\\b(tinyint|smallint|timestamp_ntz)\\b", column.data_type) or alluvium.format_of_table(table) != "hudi" -%}
+        {{ return(name) }}
+    {%- elif column.data_type == "timestamp_ntz" -%}
+        {{ return("timestamp_ntz '1970-01-01 00:00:00' + interval '0.000001' second * unix_micros(" ~ name ~ ") as " ~ name) }}
+    {%- endif -%}
+    {{ return("cast(" ~ name ~ " as " ~ column.data_type ~ ") as " ~ name) }}
+{% endmacro %}
+
+
+{% macro format_of_table(table) %}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.schema == table.schema and node.alias == table.identifier -%}
+        {{ return(node.config.file_format) }}
+    {%- endfor -%}
+    {{ return("delta") }}
+{% endmacro %}
