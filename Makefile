@@ -39,7 +39,7 @@ setup: $(RUN_STAMP) ## environment and jars; the other targets call it
 
 setup-dev: $(DEV_STAMP) ## setup, and what the tests and linters need
 
-demo: $(RUN_STAMP) ## land and build the seven source systems
+demo: $(RUN_STAMP) ## land and build the source systems
 	@$(BIN)/python -m alluvium.demo $(DEMO_TARGET)
 
 demo-changes: $(RUN_STAMP) ## land their later files and see the tables move

@@ -194,7 +194,7 @@ def status(
     epilog=examples("alluvium emr down", "alluvium emr down --stack test --yes", "alluvium emr down --dry-run")
 )
 def down(
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; without a terminal nothing is asked anyway.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask. Needed without a terminal.")] = False,
     dry_run: DryRun = False,
     stack: StackName = DEFAULT_STACK,
     region: Region = None,
@@ -202,7 +202,7 @@ def down(
 ) -> None:
     """Delete the stack with its cluster, and wait until it is gone. The bucket with the tables stays.
 
-    Says first what is deleted, and asks on a terminal.
+    Says first what is deleted, and asks. Without a terminal nothing is deleted but with --yes.
     """
     from alluvium.emr import stack as stacks
     from alluvium.emr import template
@@ -219,8 +219,8 @@ def down(
         if step is not None:
             typer.echo(f"{'would end' if dry_run else 'ends    '} step {step.id} ({step.name}), which is {step.state}")
         if not dry_run:
-            if not yes and sys.stdin.isatty() and not typer.confirm("go on?"):
-                raise AlluviumError(f"emr: stack {found.name} is not deleted; --yes does not ask.")
+            if not yes and not (sys.stdin.isatty() and typer.confirm("go on?")):
+                raise AlluviumError(f"emr: stack {found.name} is not deleted; say yes on a terminal, or --yes.")
             with _progress(clients):
                 stacks.delete(clients.cloudformation, found, following)
             typer.echo(f"deleted  stack {found.name}")
@@ -271,6 +271,9 @@ def push(
             else:
                 project.upload(clients.s3, bucket, key, content)
                 typer.echo(f"uploaded {address}")
+        if wheel is None and project.head(clients.s3, bucket, f"{project.PREFIX}{project.WHEEL}") is None:
+            pushes = following.command("push", "--wheel", "WHEEL")
+            typer.echo(f"lacks    the wheel, which steps install; '{pushes}' uploads it")
 
 
 @app.command(
@@ -427,8 +430,10 @@ def logs(
     from alluvium.emr import cluster as clusters
     from alluvium.emr import logs as texts
 
-    if follow and (step is None or file is not None):
-        raise AlluviumError("emr: --follow: name a step, and no --file: EMR writes those minutes late.")
+    if follow and step is None:
+        raise AlluviumError(f"emr: --follow: name a step; '{Following(stack, region).command('logs')}' lists all.")
+    if follow and file is not None:
+        raise AlluviumError(f"emr: --follow: no --file {file.value}; EMR writes those minutes late.")
     with _clients(stack, region) as (clients, following):
         cluster, found = _cluster(clients, following)
         bucket = found.bucket

@@ -175,6 +175,11 @@ def check_wheel(path: Path) -> None:
     """
     if path.suffix != ".whl":
         raise AlluviumError(f"emr: --wheel {path} is no wheel; build one with 'pip wheel --no-deps .'.")
+    if not path.is_file():
+        raise AlluviumError(
+            f"emr: --wheel {path}: there is no such file; 'pip wheel --no-deps --wheel-dir dist .' in a checkout of "
+            "Alluvium makes one."
+        )
     try:
         with zipfile.ZipFile(path) as read:
             names = set(read.namelist())

@@ -7,6 +7,8 @@
 #}
 {% macro apply_schema_change(feed) %}
     {%- set subject = "model " ~ this.identifier -%}
+    {#- The other format has other types for some columns, which would be told as a change of theirs. -#}
+    {%- do alluvium.require_format_of_table("apply_schema_change") -%}
     {%- set policy = config.get("on_schema_change") or "ignore" -%}
     {%- do alluvium.require_one_of(subject, "on_schema_change", policy, ["ignore", "fail", "append_new_columns", "sync_all_columns"]) -%}
     {%- set columns = adapter.get_columns_in_relation(this) -%}

@@ -92,25 +92,26 @@
             ("hudi" if table.is_hudi else "delta") ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(this),
         ) %}
     {%- endif -%}
-    {%- do alluvium.require_payload_of_hudi_1_0("model " ~ model.name, this) if table and alluvium.is_hudi() and alluvium.is_kept_by_key(model) -%}
 {% endmacro %}
 
 
-{# A table that was made without it keeps rows that are to go. #}
-{% macro require_payload_of_hudi_1_0(caller_name, table) %}
-    {%- set wanted = alluvium.properties_of_hudi_1_0(alluvium.table_version_of_hudi()).payloadClass -%}
-    {%- do alluvium.require_property_of_table(caller_name, table, "payloadClass", wanted) if wanted -%}
-{% endmacro %}
-
-
-{# A property that a table was made with, and that no later statement gives it. #}
-{% macro require_property_of_table(caller_name, table, name, wanted) %}
-    {%- set found = alluvium.query_rows("show tblproperties " ~ table) | selectattr("key", "equalto", name) | map(attribute="value") | first -%}
-    {%- if found != wanted -%}
+{#
+    Properties that no later statement gives to a table: one that was made before this project had them hides rows from filters, may be overwritten in a mode of the session's, or,
+    by Hudi 1.0 and without the payload, keeps rows that are to go.
+#}
+{% macro require_properties_of_hudi_table(caller_name, table) %}
+    {%- set wanted = {"hoodie.datasource.overwrite.mode": "STATIC", "hoodie.metadata.index.column.stats.enable": "false"} -%}
+    {%- set payload_class = alluvium.properties_of_hudi_1_0(alluvium.table_version_of_hudi()).payloadClass if alluvium.is_kept_by_key(model) -%}
+    {%- do wanted.update({"payloadClass": payload_class}) if payload_class -%}
+    {%- set found = {} -%}
+    {%- for row in alluvium.query_rows("show tblproperties " ~ table) -%}
+        {%- do found.update({row.key: row.value}) -%}
+    {%- endfor -%}
+    {%- for name, value in wanted.items() if found.get(name) != value -%}
         {% do alluvium.raise_invalid(
-            caller_name, "property " ~ name ~ " of " ~ table, found or none, wanted ~ ", as tables that are made now have it: " ~ alluvium.rebuild_command(table)
+            caller_name, "property " ~ name ~ " of " ~ table, found.get(name), value ~ ", as tables that are made now have it: " ~ alluvium.rebuild_command(table)
         ) %}
-    {%- endif -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

@@ -1,13 +1,18 @@
 {# Hudi keeps a table's schema in Avro, and creates no table with a time of no zone in a Hive metastore (1.2.0). #}
 {% macro require_columns_of_hudi(subject, columns, key=[]) %}
     {%- for column in columns -%}
-        {%- if not modules.re.fullmatch("[^\\W\\d]\\w*", column.name) -%}
+        {%- if not column.name.isidentifier() -%}
             {% do alluvium.raise_invalid(
                 subject, "name of a column", column.name, "a name of letters, digits and underscores that does not begin with a digit, where file_format is hudi",
             ) %}
         {%- elif (column.name | lower).startswith("_hoodie_") -%}
             {#- A row with `_hoodie_is_deleted` is deleted, without a word (1.2.0). -#}
             {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that does not begin with `_hoodie_`, which are Hudi's own") %}
+        {%- elif not alluvium.is_type_of_hudi(column.data_type) -%}
+            {% do alluvium.raise_invalid(
+                subject, "type of column " ~ column.name, column.data_type,
+                "a type without void, intervals, maps of other keys than string, and fields whose names have other characters than ASCII letters, digits and underscores, where file_format is hudi",
+            ) %}
         {%- elif "timestamp_ntz" in column.data_type and (column.data_type != "timestamp_ntz" or column.name in key) -%}
             {% do alluvium.raise_invalid(
                 subject, "type of column " ~ column.name, column.data_type,
@@ -15,6 +20,18 @@
             ) %}
         {%- endif -%}
     {%- endfor -%}
+{% endmacro %}
+
+
+{# What Avro has, and what Hudi (1.2.0) writes into a Hive metastore. #}
+{% macro is_type_of_hudi(data_type) %}
+    {%- if modules.re.search("map<(?!string,)|(?:^|[<,:])(?:void|interval[^<>,:]*)(?:$|[>,])", data_type) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- for name in modules.re.findall("[<,]([^<>,:]+):", data_type) if not modules.re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) -%}
+        {{ return(false) }}
+    {%- endfor -%}
+    {{ return(true) }}
 {% endmacro %}
 
 

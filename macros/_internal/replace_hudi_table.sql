@@ -43,13 +43,26 @@ create table {{ relation }} (
     {%- endfor %}
 )
 using hudi
-{{ partition_cols(label="partitioned by") }}
+{{- alluvium.partition_clause_of_hudi(columns) }}
 tblproperties (
     {%- for name, value in all_properties.items() %}
     {{ alluvium.string_literal(name) }} = {{ alluvium.string_literal(value) }}{{ "," if not loop.last }}
     {%- endfor %}
 )
 {%- endmacro %}
+
+
+{# With the names as the columns have them: Hudi finds no other (1.2.0). #}
+{% macro partition_clause_of_hudi(columns) %}
+    {%- set spelled, names = {}, [] -%}
+    {%- for column in columns -%}
+        {%- do spelled.update({column.name | lower: column.name}) -%}
+    {%- endfor -%}
+    {%- for name in alluvium.partition_names() -%}
+        {%- do names.append(alluvium.quoted_identifier(spelled.get(name | lower, name))) -%}
+    {%- endfor -%}
+    {{ return("\npartitioned by (" ~ names | join(", ") ~ ")" if names else "") }}
+{% endmacro %}
 
 
 {% macro write_whole_sql(rows, table, columns) %}

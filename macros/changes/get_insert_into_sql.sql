@@ -10,6 +10,7 @@
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_insert_into_sql") -%}
+    {%- do alluvium.require_partitions_of_table("get_insert_into_sql", target_relation) -%}
     {{ return(alluvium.insert_into_sql(source_relation, target_relation, alluvium.same_columns(source_relation, target_relation))) }}
 {% endmacro %}
 

@@ -27,7 +27,10 @@
 
 {% macro has_same_inputs() %}
     {%- set properties = alluvium.table_properties(this) -%}
-    {{ return(properties.get("inputs", "none") == alluvium.remembered("inputs", this) and not alluvium.is_taken_back(this, properties)) }}
+    {{ return(
+        properties.get("inputs", "none") == alluvium.remembered("inputs", this) and "rebuild_begun" not in properties
+        and not alluvium.is_taken_back(this, properties)
+    ) }}
 {% endmacro %}
 
 
@@ -103,12 +106,13 @@
         {{ return(dbt.get_insert_overwrite_sql(source_relation, target_relation, existing_relation)) }}
     {%- endif -%}
     {%- do alluvium.require_format_of_table("get_insert_overwrite_sql") -%}
+    {%- do alluvium.require_properties_of_hudi_table("model " ~ model.name, target_relation) if alluvium.is_hudi() -%}
     {%- if alluvium.has_same_inputs() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_insert_overwrite_sql") -%}
     {%- do alluvium.require_clock_of_hudi("get_insert_overwrite_sql", target_relation) if alluvium.is_hudi() -%}
-    {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs')") -%}
+    {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs', 'alluvium.rebuild_begun')") -%}
     {{ return(alluvium.overwrite_sql(source_relation, target_relation)) }}
 {% endmacro %}
 
@@ -119,13 +123,9 @@
 #}
 {% macro overwrite_sql(source, target) %}
     {%- set columns = alluvium.same_columns(source, target) -%}
-    {%- if alluvium.is_hudi() -%}
-        {%- do alluvium.require_own_overwrite_mode(target) -%}
-        {{ return(alluvium.insert_into_sql(source, target, columns, "overwrite")) }}
-    {%- endif -%}
-    {%- set partitions = alluvium.partitions_of_table(target) -%}
+    {%- set partitions = alluvium.require_partitions_of_table("overwrite_sql", target) -%}
     {{ return(
-        alluvium.replace_all_sql(source, target, columns, partitions[0]) if partitions
+        alluvium.replace_all_sql(source, target, columns, partitions[0]) if partitions and not alluvium.is_hudi()
         else alluvium.insert_into_sql(source, target, columns, "overwrite")
     ) }}
 {% endmacro %}
@@ -148,13 +148,26 @@
 {%- endmacro %}
 
 
-{# One that was made before tables had it (0.1.0) has that of the session. #}
-{% macro require_own_overwrite_mode(table) %}
-    {%- do alluvium.require_property_of_table("model " ~ model.name, table, "hoodie.datasource.overwrite.mode", "STATIC") if alluvium.partition_names() -%}
+{# A table keeps those that it was made with, whatever the model says later, and what a partition cannot have is looked for by the model's. #}
+{% macro require_partitions_of_table(caller_name, table) %}
+    {%- set partitions = alluvium.partitions_of_table(table) -%}
+    {%- set named = alluvium.partition_names() -%}
+    {%- if partitions | map("lower") | list != named | map("lower") | list -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": model " ~ model.name, "partition_by", named or none,
+            (partitions | join(", ") or "none") ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(table),
+        ) %}
+    {%- endif -%}
+    {{ return(partitions) }}
 {% endmacro %}
 
 
-{# dbt (1.11) gives a list as its JSON. #}
 {% macro partitions_of_table(table) %}
-    {{ return(fromjson(alluvium.query_rows("describe detail " ~ table)[0].partitionColumns)) }}
+    {%- if not alluvium.is_hudi() -%}
+        {#- dbt (1.11) gives a list as its JSON. -#}
+        {{ return(fromjson(alluvium.query_rows("describe detail " ~ table)[0].partitionColumns)) }}
+    {%- endif -%}
+    {#- Below this line and the heading of the columns. -#}
+    {%- set lines, begin = alluvium.query_rows("describe " ~ table) | map(attribute="col_name") | list, "# Partition Information" -%}
+    {{ return(lines[lines.index(begin) + 2:] if begin in lines else []) }}
 {% endmacro %}

@@ -9,9 +9,11 @@
     {%- set is_hudi_mart = alluvium.is_hudi_mart() -%}
     {#- Also where there is nothing to merge: a run that passes would say that the format does. -#}
     {%- do alluvium.require_format_of_table("get_merge_sql") if alluvium.is_own_table() -%}
+    {%- do alluvium.require_properties_of_hudi_table("model " ~ model.name, target) if alluvium.is_own_hudi_table() -%}
     {%- if alluvium.is_level_with_upstreams() -%}
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
+    {%- do alluvium.require_partitions_of_table("get_merge_sql", target) if alluvium.is_own_table() and not is_hudi_mart -%}
     {%- if not cdc.merge_guard and not cdc.stored_as_scd_type and not is_hudi_mart -%}
         {%- set sql = dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
         {{ return(alluvium.with_null_safe_keys(sql, unique_key) if "record_applied_batches" in alluvium.post_hooks_of(model) else sql) }}

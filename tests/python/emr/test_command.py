@@ -152,7 +152,7 @@ def test_down_leaves_the_bucket_and_up_takes_it_over(deployed: stacks.Stack, run
     assert "would delete Cluster" in output
     assert "would delete DataBucket" not in output
     assert described().status == "CREATE_COMPLETE"
-    code, output, errors = run("down")
+    code, output, errors = run("down", "--yes")
     assert code == 0, errors
     assert f"stays    s3://{bucket}" in output
     assert stacks.find(client("cloudformation"), "alluvium") is None
@@ -167,7 +167,7 @@ def test_what_is_pasted_goes_to_the_same_stack(network: Network, run: Run) -> No
     where = ("--stack", "test", "--region", "eu-central-1")
     code, _, errors = run("up", *network.options(), "--landing-bucket", "topics", *where)
     assert code == 0, errors
-    _, output, _ = run("down", *where)
+    _, output, _ = run("down", "--yes", *where)
     assert output.splitlines()[-1].endswith(shlex.join(where))
     code, _, errors = run("status", *where)
     assert f"'alluvium emr up --vpc VPC --subnet SUBNET {shlex.join(where)}' makes one" in errors
@@ -191,6 +191,9 @@ def test_what_only_looks_takes_dry_run(deployed: stacks.Stack, run: Run, command
     assert run(*command, "--dry-run") == run(*command)
 
 
+NOT_DELETED = "alluvium: emr: stack alluvium is not deleted; say yes on a terminal, or --yes.\n"
+
+
 @pytest.mark.usefixtures("deployed")
 def test_down_says_what_it_deletes_and_asks_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
@@ -202,8 +205,12 @@ def test_down_says_what_it_deletes_and_asks_on_a_terminal(run: Run, monkeypatch:
     monkeypatch.setattr("typer.confirm", confirm)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     code, output, errors = run("down")
-    assert (code, errors) == (1, "alluvium: emr: stack alluvium is not deleted; --yes does not ask.\n")
+    assert (code, errors) == (1, NOT_DELETED)
     assert output.startswith("deletes  stack alluvium in eu-central-1, and of it\ndeletes  ")
+    assert described().status == "CREATE_COMPLETE"
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    code, _, errors = run("down")
+    assert (code, errors) == (1, NOT_DELETED)
     assert described().status == "CREATE_COMPLETE"
     assert run("down", "--yes")[0] == 0
     assert asked == ["go on?"]
@@ -256,6 +263,8 @@ def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path
     push = ("push", "--project-dir", str(directory), "--wheel", str(made))
     s3 = client("s3")
     assert run(*push, "--dry-run")[1].count("would upload") == 4
+    lacks = "lacks    the wheel, which steps install; 'alluvium emr push --wheel WHEEL' uploads it\n"
+    assert run(*push[:3], "--dry-run")[1].endswith(lacks)
     assert "Contents" not in s3.list_objects_v2(Bucket=deployed.bucket)
     assert run(*push)[1].count("uploaded") == 4
     assert run(*push)[1].count("is there") == 4
@@ -266,7 +275,8 @@ def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path
     assert keys == [f"project/{made.name}", "project/project.zip", "project/step.sh", "project/wheel.txt"]
     named = s3.get_object(Bucket=deployed.bucket, Key="project/wheel.txt")["Body"].read()
     assert named.decode() == made.name
-    assert run(*push[:3])[1].count("is there") == 2
+    output = run(*push[:3])[1]
+    assert (output.count("is there"), "lacks" in output) == (2, False)
 
 
 def test_nothing_is_sent_without_a_profile(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:

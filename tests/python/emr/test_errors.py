@@ -364,7 +364,7 @@ def test_deletion_that_fails(answers: Answers, run: Run) -> None:
         {"StackEvents": [event("ClusterSecurityGroup", "DELETE_FAILED", "It has a dependent object")]},
         {"StackName": ARN},
     )
-    said = refused(run, "down")
+    said = refused(run, "down", "--yes")
     assert "(ClusterSecurityGroup: It has a dependent object); mend that and run 'alluvium emr down' again." in said
 
 

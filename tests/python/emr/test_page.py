@@ -61,7 +61,9 @@ def test_every_command_of_the_page_runs(
         if found is not None and found.bucket is not None:
             replaced[f"ExistingDataBucket={BUCKET}"] = f"ExistingDataBucket={found.bucket}"
         words = [replaced.get(word, word) for word in words]
-        code, _, errors = run(*words[2:])
+        # It asks on a terminal.
+        agreed = ["--yes"] if words[2] == "down" and "--dry-run" not in words else []
+        code, _, errors = run(*words[2:], *agreed)
         assert code == 0, f"{shlex.join(words)}: {errors}"
     assert seen == {"validate", "up", "status", "push", "build", "serve", "logs", "down"}
     found = stacks.find(client("cloudformation"), "alluvium")

@@ -325,8 +325,8 @@ def test_logs_follow_a_step_until_it_has_ended(emr: Emr, run: Run) -> None:
     assert (code, output) == (0, "1 of 2 OK é\n2 of 2 OK\n")
     assert errors.startswith(f"step     {emr.step.id} FAILED")
     assert emr.is_asked_no_more()
-    assert "name a step, and no --file" in refused(run, "logs", "--follow")
-    assert "name a step, and no --file" in refused(run, "logs", emr.step.id, "--follow", "--file", "stderr")
+    assert "name a step; 'alluvium emr logs' lists all" in refused(run, "logs", "--follow")
+    assert "no --file stderr" in refused(run, "logs", emr.step.id, "--follow", "--file", "stderr")
     client("emr").add_job_flow_steps(
         JobFlowId=emr.cluster.id, Steps=[{"Name": "x", "HadoopJarStep": {"Jar": "command-runner.jar"}}]
     )

@@ -94,6 +94,16 @@ def test_setting_of_the_session_comes_before_a_property_of_the_table(hudi: Spark
     assert len(notes(hudi)) == 2
 
 
+@pytest.mark.parametrize("statistics", ["true", "false"])
+def test_filter_passes_over_a_file_with_nan(hudi: SparkSession, statistics: str) -> None:
+    """fixed_properties_of_hudi has no statistics of columns, where NaN is less than any number."""
+    rows = "select '1' as id, double('NaN') as amount union all select '2', 0.1D union all select '3', 5.0D"
+    create(hudi, "cow", rows, **{"hoodie.metadata.index.column.stats.enable": statistics})
+    hudi.sql(f"insert into {TABLE} (id, amount) select '4', double('NaN') union all select '5', 5.0D")
+    found = {row.id for row in hudi.sql(f"select id from {TABLE} where amount > 1").collect()}
+    assert (found == {"1", "3", "4", "5"}) is (statistics == "false")
+
+
 def test_keys_of_several_columns_collide(hudi: SparkSession) -> None:
     """keyed_rows makes a key that is another text for other values."""
     properties = {"primaryKey": "id,other", "hoodie.spark.sql.insert.into.operation": "upsert"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +11,14 @@ from .events import lines, postgresql
 from .project import GOLD, SILVER, Feed, MakeProject, Project, folder_of_table
 
 MODE = "spark.sql.sources.partitionOverwriteMode"
-COLUMNS = {"id": "int", "country": "string", "at": "timestamp", "local": "timestamp_ntz", "raw": "binary"}
+COLUMNS = {
+    "id": "int",
+    "country": "string",
+    "at": "timestamp",
+    "local": "timestamp_ntz",
+    "raw": "binary",
+    "amount": "double",
+}
 FEED = Feed("whole", COLUMNS, models=("log", "state", "living"))
 STATE = FEED.nodes["state"]
 
@@ -33,8 +41,10 @@ CHANGED = f'where not _is_deleted and id in ({{{{ changed_keys(ref("{STATE}"), [
 FILTER = "{% if is_incremental() %}\nwhere _cdc_batch > (select max(batch) from {{ this }})\n{% endif %}"
 INDIRECT = f"{{% macro only_new() %}}{{{{ newer() }}}}{{% endmacro %}}\n{{% macro newer() %}}{FILTER}{{% endmacro %}}\n"
 WHOLE = {
-    "fct_overwritten": mart("id, country", "where not _is_deleted", partition_by='["country"]'),
+    "fct_overwritten": mart("id, country", "where not _is_deleted", partition_by='["Country"]'),
     "fct_flat": mart("id, country", "where not _is_deleted"),
+    # NaN is more than any number.
+    "fct_large": mart("id, country", "where not _is_deleted and amount > 1"),
     "fct_changed": mart("id, country", CHANGED, pre_hook=VANISHED, **MERGED),
 }
 FILTERED = {
@@ -45,8 +55,13 @@ FILTERED = {
 
 
 def customers(op: str, lsn: int, *rows: tuple[int, str | None]) -> bytes:
-    """Lines of one file."""
-    return lines(*(postgresql(op, lsn + n, {"id": key, "country": country}) for n, (key, country) in enumerate(rows)))
+    """Lines of one file. One of the amounts is no number."""
+    return lines(
+        *(
+            postgresql(op, lsn + n, {"id": key, "country": country, "amount": "NaN" if key == 1 else 5.0})
+            for n, (key, country) in enumerate(rows)
+        )
+    )
 
 
 FIRST = {"t+0+0.json": customers("c", 10, (0, "NL"), (1, "NL"), (2, "FR"))}
@@ -90,7 +105,7 @@ def test_overwritten_in_the_mode_of_another_thread(mode: Project) -> None:
         outcome = mode.dbt("run", "--select", f"+{STATE}", *WHOLE)
         assert not outcome.failed, outcome.messages
         assert {mart: rows_of(mode, mart) for mart in WHOLE} == dict.fromkeys(WHOLE, ROWS[number])
-    assert next(folder_of_table(mode.spark, GOLD, "fct_overwritten").glob("country=*"))
+    assert next(folder_of_table(mode.spark, GOLD, "fct_overwritten").glob("[Cc]ountry=*"))
     mode.land(FEED, {"t+0+5.json": customers("d", 30, (1, None))})
     outcome = mode.dbt("run", "--full-refresh", "--select", f"+{STATE}", *WHOLE)
     assert not outcome.failed, outcome.messages
@@ -140,14 +155,24 @@ def test_empty_text_stops_a_mart_in_partitions(project_of_marts: Project) -> Non
     project_of_marts.land(FEED, {"t+0+40.json": customers("c", 70, (1, "NL"), (7, "FR"))})
     before = {name: project_of_marts.rows(f"{GOLD}.{name}") for name in marts}
     assert not project_of_marts.dbt("run", "--select", f"+{STATE}").failed
+    # Without the name of the column nothing would look for it, and the table has its partitions still.
+    with_names = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+    for name, file in files.items():
+        file.write_text(re.sub(r', partition_by=(\[.*?\]|".*?")', "", with_names[name]), encoding="utf-8")
+    outcome = project_of_marts.dbt("run", "--select", *marts)
+    assert outcome.failed == set(marts)
+    said = "partition_by is not given; allowed: country, as the table has it"
+    assert all(said in outcome.messages[name] for name in marts), outcome.messages
+    for name, file in files.items():
+        file.write_text(with_names[name], encoding="utf-8")
     for arguments in ([], ["--full-refresh"]):
         outcome = project_of_marts.dbt("run", "--select", *marts, *arguments)
         assert outcome.failed == set(marts)
         assert all("partition_by names country, which is an empty text" in outcome.messages[name] for name in marts)
     assert {name: project_of_marts.rows(f"{GOLD}.{name}") for name in marts} == before
-    for file in files.values():
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("config(", 'config(meta={"cdc": {"empty_partition_value": "null"}}, ', 1))
+    for name, file in files.items():
+        settings = 'config(meta={"cdc": {"empty_partition_value": "null"}}, '
+        file.write_text(with_names[name].replace("config(", settings, 1), encoding="utf-8")
     assert not project_of_marts.dbt("run", "--select", *marts).failed
     for name in marts:
         rows = {(row["id"], row["country"]) for row in project_of_marts.rows(f"{GOLD}.{name}")}

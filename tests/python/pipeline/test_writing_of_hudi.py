@@ -164,6 +164,8 @@ def test_table_of_another_shape_takes_the_place(written: Project) -> None:
 def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(written: Project) -> None:
     state = MOVED.nodes["state"]
     edit(written, MOVED, *failing(MOVED), ("config(", 'config(file_format="delta", '))
+    refused = written.dbt("run", "--select", state).messages[state]
+    assert 'file_format is "delta"; allowed: hudi, as the table has it' in refused
     assert written.dbt("run", "--full-refresh", "--select", state).failed == {state}
     assert notes(written, MOVED) == OLD
     edit(written, MOVED, *working(MOVED))

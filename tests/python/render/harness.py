@@ -362,7 +362,9 @@ class Renderer:
         raise AssertionError(f"this query was not expected: {folded}")
 
 
-# What a session with Hudi answers; for `Renderer.answers`.
+# What Delta says of a table without partitions; for `Renderer.answers`.
+NO_PARTITIONS: dict[str, Sequence[Mapping[str, Any]]] = {"describe detail": [{"partitionColumns": "[]"}]}
+# What a session with Hudi answers.
 SESSION_OF_HUDI: dict[str, Sequence[Mapping[str, Any]]] = {
     "set": [{"key": "spark.sql.extensions", "value": "delta,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"}],
     "DFSPropertiesConfiguration": [{"defaults": "{}"}],

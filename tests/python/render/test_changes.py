@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .feeds import ODD_NAMES, column, feed, shop
-from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import NO_PARTITIONS, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
 SOURCE = relation("shop__orders", "bronze")
@@ -183,7 +183,7 @@ def test_has_no_new_files(macros: Renderer, value: str, none: bool) -> None:
 
 def test_get_insert_into_sql(macros: Renderer) -> None:
     macros.columns = ["id", "a b"]
-    macros.answers = {"set alluvium.new_files": [{"value": "1"}]}
+    macros.answers = {"set alluvium.new_files": [{"value": "1"}], **NO_PARTITIONS}
     assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == (
         "insert into silver.stg_shop__orders (`id`, `a b`) select `id`, `a b` from silver.tmp"
     )

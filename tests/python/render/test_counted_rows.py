@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .feeds import ODD_NAMES, column, feed, shop
-from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import NO_PARTITIONS, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
 STATE = relation("slv_shop__orders_state")
@@ -42,6 +42,7 @@ def state(newest: str | None = None, oldest: str | None = None) -> Renderer:
     renderer.meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}}
     renderer.columns, renderer.types = [*COLUMNS, "_cdc_position"], {("slv_shop__orders_state", "id"): "int"}
     renderer.answers = {
+        **NO_PARTITIONS,
         "set alluvium.oldest_change.": [{"value": oldest}] if oldest else [],
         "select max(_cdc_position)": ({"position": newest},),
         "is_mixed": [{"is_mixed": False}],

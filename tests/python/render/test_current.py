@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, shop
-from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import NO_PARTITIONS, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
 STATE = relation("slv_shop__orders_state")
@@ -351,6 +352,7 @@ def level(pending: str, applied: str) -> Renderer:
     """A state that has applied one batch while another is pending."""
     renderer = state()
     renderer.answers = {
+        **NO_PARTITIONS,
         SETTING: [{"value": pending}],
         "set alluvium.pending_generation.": [{"value": "none"}],
         "show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": applied}],
@@ -665,7 +667,7 @@ def noted(inputs: str, stored: str | None) -> Renderer:
         columns=["id", "a b"],
         answers={
             "set alluvium.inputs.": [{"value": inputs}],
-            "describe detail": [{"partitionColumns": "[]"}],
+            **NO_PARTITIONS,
             "show tblproperties": [{"key": "other", "value": "x"}, *properties],
             "alter table": [],
         },
@@ -685,13 +687,17 @@ def test_has_same_inputs(stored: str | None, same: bool) -> None:
     else:
         assert sql == f"insert overwrite {MART} (`id`, `a b`) select `id`, `a b` from silver.tmp"
         # Taken out before the rows change: a run that is killed in between leaves none.
-        assert f"alter table {MART} unset tblproperties if exists ('alluvium.inputs')" in renderer.queries
+        assert (
+            f"alter table {MART} unset tblproperties if exists ('alluvium.inputs', 'alluvium.rebuild_begun')"
+            in renderer.queries
+        )
 
 
 def test_overwrite_of_partitions_asks_for_no_mode_of_the_session() -> None:
     """In `DYNAMIC` Spark would keep the partitions that have no row any more."""
     renderer = noted("a", "b")
     renderer.answers["describe detail"] = [{"partitionColumns": '["a b", "id"]'}]
+    renderer.partition_by = ["`a b`", "ID"]
     sql = renderer.sql("get_insert_overwrite_sql", relation("tmp"), MART, MART)
     assert sql == renderer.sql("overwrite_sql", relation("tmp"), MART)
     assert sql == (
@@ -704,6 +710,38 @@ def test_overwrite_of_partitions_asks_for_no_mode_of_the_session() -> None:
         "select `id`, null as `a b` from silver.tmp"
     )
     assert not any("partitionOverwriteMode" in query for query in renderer.queries)
+
+
+@pytest.mark.parametrize(
+    ("stored", "named", "said"),
+    [
+        ('["id"]', [], "partition_by is not given; allowed: id, as the table has it"),
+        ("[]", ["id"], 'partition_by is ["id"]; allowed: none, as the table has it'),
+        ('["id", "a b"]', ["a b", "id"], "allowed: id, a b, as the table has it"),
+    ],
+)
+def test_other_partitions_than_those_of_the_table_are_refused(stored: str, named: list[str], said: str) -> None:
+    """What they cannot have would be looked for in other columns than those where it is lost."""
+    renderer = noted("a", "b")
+    renderer.answers["describe detail"] = [{"partitionColumns": stored}]
+    renderer.partition_by = named
+    with pytest.raises(CompilationError) as refused:
+        renderer.render("get_insert_overwrite_sql", relation("tmp"), MART, MART)
+    assert said in str(refused.value.msg)
+    renderer.partition_by = [f"`{name}`" for name in json.loads(stored)]
+    assert renderer.render("require_partitions_of_table", "m", MART) == json.loads(stored)
+
+
+def test_mart_whose_rebuild_was_killed_is_computed_again() -> None:
+    """Its rows may be those of the newer SQL, and what they were computed from that of the older one."""
+    renderer = noted("a", "a")
+    assert renderer.render("has_same_inputs")
+    renderer.answers["show tblproperties"] = [
+        *renderer.answers["show tblproperties"],
+        {"key": "alluvium.rebuild_begun", "value": "run"},
+    ]
+    assert not renderer.render("has_same_inputs")
+    assert "overwrite" in renderer.sql("get_insert_overwrite_sql", relation("tmp"), MART, MART)
 
 
 @pytest.mark.parametrize(

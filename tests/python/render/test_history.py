@@ -9,7 +9,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, model, shop
-from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import NO_PARTITIONS, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
 HISTORY = relation("slv_shop__orders_history")
@@ -322,6 +322,7 @@ def test_history_merge_sql(macros: Renderer) -> None:
 
 def test_get_merge_sql_of_a_history() -> None:
     renderer = history()
+    renderer.answers = dict(NO_PARTITIONS)
     renderer.types = {}
     sql = renderer.sql("spark__get_merge_sql", HISTORY, relation("tmp"), None, [], None)
     assert "target._cdc_position = source._cdc_position when matched and source._cdc_op is null" in sql

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,10 @@ EXTENSIONS = {
     **SESSION_OF_HUDI,
     "describe schema extended silver": [{"info_name": "Location", "info_value": "file:/tmp/warehouse/silver.db"}],
 }
+MADE_NOW = [
+    {"key": "hoodie.datasource.overwrite.mode", "value": "STATIC"},
+    {"key": "hoodie.metadata.index.column.stats.enable", "value": "false"},
+]
 MERGE: dict[str, Any] = {
     "on": "target.id = source.id",
     "update_when": "source.position > target.position",
@@ -116,6 +121,7 @@ def test_keyed_rows() -> None:
 def test_what_a_table_of_hudis_cannot_have_is_refused() -> None:
     refusal = hudi().refusal("require_columns_of_hudi", "m", typed(("größe", "int"), ("a b", "int")))
     assert 'name of a column is "a b"' in refusal
+    assert 'name of a column is "a\\u00b2"' in hudi().refusal("require_columns_of_hudi", "m", typed(("a²", "int")))
     deleted = hudi().refusal("require_columns_of_hudi", "m", typed(("_HOODIE_is_deleted", "boolean")))
     assert 'name of a column is "_HOODIE_is_deleted"' in deleted
     local = typed(("at", "timestamp_ntz"))
@@ -376,7 +382,7 @@ def test_statements_of_a_table_of_hudis() -> None:
     columns = typed(("id", "smallint"), ("at", "timestamp_ntz"), ("_cdc_record_key", "string"))
     renderer = hudi(partition_by=["id"])
     sql = renderer.sql("create_hudi_table_sql", STATE, columns, {"alluvium.key": "k"})
-    assert "(`id` int, `at` timestamp, `_cdc_record_key` string) using hudi partitioned by (id)" in sql
+    assert "(`id` int, `at` timestamp, `_cdc_record_key` string) using hudi partitioned by (`id`)" in sql
     assert "'alluvium.key' = 'k', 'alluvium.made_as' = " in sql
     names = [column.name for column in columns]
     stored = renderer.render("stored_columns", columns)
@@ -416,8 +422,9 @@ def test_a_mart_of_changed_keys_is_computed_whole() -> None:
     renderer = hudi(columns=["id"], incremental=True)
     renderer.answers |= {
         "call show_commits": [],
-        "show tblproperties": [{"key": "alluvium.batch", "value": "6"}],
+        "show tblproperties": [*MADE_NOW, {"key": "alluvium.batch", "value": "6"}],
         "select max(_cdc_batch)": [{"newest": 6}],
+        f"describe {STATE}": [{"col_name": "id"}],
     }
     assert renderer.sql("changed_keys", STATE, ["id"]) == f"select `id` from {STATE}"
     assert renderer.does("delete_vanished_keys", STATE, ["id"]) == []
@@ -501,18 +508,49 @@ def test_commits_that_were_taken_back() -> None:
     assert renderer.render("is_taken_back", STATE, {}) is False
 
 
-def test_partitioned_table_without_a_mode_of_its_own_is_not_overwritten() -> None:
-    mode = {"key": "hoodie.datasource.overwrite.mode", "value": "STATIC"}
-    renderer = hudi(columns=["id"], partition_by=["id"])
-    for properties, is_refused in (([], True), ([mode | {"value": "DYNAMIC"}], True), ([mode], False)):
-        renderer.answers["show tblproperties"] = properties
-        refused = pytest.raises(CompilationError, match=r"hoodie\.datasource\.overwrite\.mode of silver")
-        with refused if is_refused else nullcontext():
-            renderer.render("require_own_overwrite_mode", STATE)
-            assert renderer.sql("overwrite_sql", TMP, STATE).startswith("insert overwrite ")
-    flat = hudi(columns=["id"])
-    flat.answers["show tblproperties"] = []
-    flat.render("require_own_overwrite_mode", STATE)
+@pytest.mark.parametrize("name", [row["key"] for row in MADE_NOW])
+def test_table_that_was_made_without_a_property_is_refused(name: str) -> None:
+    renderer = hudi()
+    renderer.answers["show tblproperties"] = MADE_NOW
+    renderer.render("require_properties_of_hudi_table", "m", STATE)
+    for other in ([], [{"key": name, "value": "other"}]):
+        renderer.answers["show tblproperties"] = [*(row for row in MADE_NOW if row["key"] != name), *other]
+        with pytest.raises(CompilationError, match=rf"property {re.escape(name)} of silver.* as tables .* now"):
+            renderer.render("require_properties_of_hudi_table", "m", STATE)
+
+
+def test_partitions_of_a_table_of_hudis() -> None:
+    renderer = hudi(partition_by=["country", "a"])
+    renderer.answers[f"describe {STATE}"] = [{"col_name": "id"}]
+    assert renderer.render("partitions_of_table", STATE) == []
+    heading = [{"col_name": "# Partition Information"}, {"col_name": "# col_name"}]
+    renderer.answers[f"describe {STATE}"] = [{"col_name": "Country"}, *heading, {"col_name": "Country"}]
+    assert renderer.render("partitions_of_table", STATE) == ["Country"]
+    columns = typed(("Country", "string"), ("A", "int"))
+    assert renderer.sql("partition_clause_of_hudi", columns) == "partitioned by (`Country`, `A`)"
+    assert hudi().sql("partition_clause_of_hudi", columns) == ""
+
+
+@pytest.mark.parametrize(
+    ("data_type", "fits"),
+    [
+        ("map<string,array<struct<a:decimal(10,2),B_1:int>>>", True),
+        ("struct<void:int,interval:string>", True),
+        ("struct<$numberLong:string>", False),
+        ("struct<größe:int>", False),
+        ("map<int,string>", False),
+        ("void", False),
+        ("array<void>", False),
+        ("interval day to second", False),
+    ],
+)
+def test_types_that_hudi_has(data_type: str, fits: bool) -> None:
+    renderer = hudi()
+    assert renderer.render("is_type_of_hudi", data_type) is fits
+    if fits:
+        renderer.render("require_columns_of_hudi", "m", typed(("id", data_type)))
+    else:
+        assert "m: type of column id is" in renderer.refusal("require_columns_of_hudi", "m", typed(("id", data_type)))
 
 
 def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None:
@@ -584,20 +622,20 @@ def test_format_of_the_table_and_of_the_model() -> None:
 
 
 def test_table_that_hudi_1_0_has_made_without_its_payload_is_refused() -> None:
-    renderer = hudi(tables_of_hudi={STATE.identifier}, meta={"cdc": {"merge_guard": "position"}})
-    renderer.render("require_format_of_table", "m")
-    renderer.answers |= {"HoodieTableVersion": [{"version": "EIGHT"}], "show tblproperties": []}
+    renderer = hudi(meta={"cdc": {"merge_guard": "position"}})
+    renderer.answers["show tblproperties"] = MADE_NOW
+    renderer.render("require_properties_of_hudi_table", "m", STATE)
+    renderer.answers["HoodieTableVersion"] = [{"version": "EIGHT"}]
     with pytest.raises(CompilationError, match=r"payloadClass of silver\.slv_shop__orders_state is not given"):
-        renderer.render("require_format_of_table", "m")
-    properties = renderer.render("properties_of_hudi_1_0", "EIGHT")
-    renderer.answers["show tblproperties"] = [{"key": "payloadClass", "value": properties["payloadClass"]}]
-    renderer.render("require_payload_of_hudi_1_0", "m", STATE)
-    renderer.render("require_property_of_table", "m", STATE, "payloadClass", properties["payloadClass"])
+        renderer.render("require_properties_of_hudi_table", "m", STATE)
+    payload_class = renderer.render("properties_of_hudi_1_0", "EIGHT")["payloadClass"]
+    renderer.answers["show tblproperties"] = [*MADE_NOW, {"key": "payloadClass", "value": payload_class}]
+    renderer.render("require_properties_of_hudi_table", "m", STATE)
     # A mart is written whole.
-    renderer.answers["show tblproperties"] = []
+    renderer.answers["show tblproperties"] = MADE_NOW
     renderer.meta = {}
     assert not renderer.render("is_kept_by_key", {"config": {"meta": renderer.meta}})
-    renderer.render("require_format_of_table", "m")
+    renderer.render("require_properties_of_hudi_table", "m", STATE)
 
 
 def test_keep_in_delta() -> None:
