@@ -100,14 +100,13 @@
     by Hudi 1.0 and without the payload, keeps rows that are to go.
 #}
 {% macro require_properties_of_hudi_table(caller_name, table) %}
-    {%- set wanted = {"hoodie.datasource.overwrite.mode": "STATIC", "hoodie.metadata.index.column.stats.enable": "false"} -%}
-    {%- set payload_class = alluvium.properties_of_hudi_1_0(alluvium.table_version_of_hudi()).payloadClass if alluvium.is_kept_by_key(model) -%}
-    {%- do wanted.update({"payloadClass": payload_class}) if payload_class -%}
-    {%- set found = {} -%}
+    {%- set wanted, found = alluvium.fixed_properties_of_hudi(false), {} -%}
+    {%- do wanted.update(alluvium.properties_of_hudi_1_0(alluvium.table_version_of_hudi())) if alluvium.is_kept_by_key(model) -%}
     {%- for row in alluvium.query_rows("show tblproperties " ~ table) -%}
         {%- do found.update({row.key: row.value}) -%}
     {%- endfor -%}
-    {%- for name, value in wanted.items() if found.get(name) != value -%}
+    {%- set asked = ["hoodie.datasource.overwrite.mode", "hoodie.metadata.index.column.stats.enable", "payloadClass"] -%}
+    {%- for name, value in wanted.items() if name in asked and found.get(name) != value -%}
         {% do alluvium.raise_invalid(
             caller_name, "property " ~ name ~ " of " ~ table, found.get(name), value ~ ", as tables that are made now have it: " ~ alluvium.rebuild_command(table)
         ) %}

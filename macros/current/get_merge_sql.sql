@@ -14,7 +14,7 @@
         {{ return(alluvium.nothing_to_apply_sql()) }}
     {%- endif -%}
     {%- do alluvium.require_partitions_of_table("get_merge_sql", target) if alluvium.is_own_table() and not is_hudi_mart -%}
-    {%- if not cdc.merge_guard and not cdc.stored_as_scd_type and not is_hudi_mart -%}
+    {%- if not alluvium.is_kept_by_key(model) and not is_hudi_mart -%}
         {%- set sql = dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
         {{ return(alluvium.with_null_safe_keys(sql, unique_key) if "record_applied_batches" in alluvium.post_hooks_of(model) else sql) }}
     {%- endif -%}

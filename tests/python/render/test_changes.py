@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, shop
 from .harness import NO_PARTITIONS, Renderer, assert_expression_parses, assert_parses, fold, relation
@@ -187,6 +188,9 @@ def test_get_insert_into_sql(macros: Renderer) -> None:
     assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == (
         "insert into silver.stg_shop__orders (`id`, `a b`) select `id`, `a b` from silver.tmp"
     )
+    macros.answers["describe detail"] = [{"partitionColumns": '["id"]'}]
+    with pytest.raises(CompilationError, match="partition_by is not given; allowed: id, as the table has it"):
+        macros.sql("get_insert_into_sql", relation("tmp"), LOG)
     macros.answers = {"set alluvium.new_files": [{"value": "0"}]}
     assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == "select 'nothing new' as applied"
     macros.post_hooks = ("{{ grant_to_all() }}",)

@@ -184,6 +184,7 @@ def test_hudi_properties(table_type: str) -> None:
         ("hoodie.record.index.update.partition.path", False, "true"),
         ("hoodie.record.merge.mode", "EVENT_TIME_ORDERING", "commit_time_ordering"),
         ("primaryKey", "id", "_cdc_record_key"),
+        ("hoodie.metadata.index.column.stats.enable", "true", "false"),
         ("preCombineField", "_cdc_position", "none"),
     ],
 )
@@ -513,6 +514,8 @@ def test_table_that_was_made_without_a_property_is_refused(name: str) -> None:
     renderer = hudi()
     renderer.answers["show tblproperties"] = MADE_NOW
     renderer.render("require_properties_of_hudi_table", "m", STATE)
+    made = renderer.render("hudi_properties", False)
+    assert {row["key"]: row["value"] for row in MADE_NOW}.items() <= made.items()
     for other in ([], [{"key": name, "value": "other"}]):
         renderer.answers["show tblproperties"] = [*(row for row in MADE_NOW if row["key"] != name), *other]
         with pytest.raises(CompilationError, match=rf"property {re.escape(name)} of silver.* as tables .* now"):
@@ -619,6 +622,8 @@ def test_format_of_the_table_and_of_the_model() -> None:
     hudi(absent=[STATE.identifier]).render("require_format_of_table", "m")
     refusal = hudi(tables_of_hudi=()).refusal("require_format_of_table", "m")
     assert 'file_format is "hudi"; allowed: delta, as the table has it' in refusal
+    # Before its columns, of which some have other types in the other format.
+    assert "apply_schema_change: model" in hudi(tables_of_hudi=()).refusal("apply_schema_change", feed())
 
 
 def test_table_that_hudi_1_0_has_made_without_its_payload_is_refused() -> None:
