@@ -7,7 +7,7 @@
     {%- do alluvium.refuse_hidden_columns(compiled_code) if alluvium.is_own_table() -%}
     {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
     {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
-    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or alluvium.is_own_table() -%}
+    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or (alluvium.is_own_table() and alluvium.has_view_of_rows(model)) -%}
     {%- if language == "sql" and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) and not alluvium.is_kept_by_key(model) -%}
         {%- set compiled_code = alluvium.partitioned_rows("model " ~ model.name, compiled_code) -%}
     {%- endif -%}
@@ -42,24 +42,29 @@
 
 
 {#
-    dbt-spark (1.11) names the view of the rows that an incremental model is about to write after the model's table, without its schema: threads of one
-    session would replace each other's.
+    dbt-spark (1.11) names the view of the rows that an incremental model is about to write after the model's table, without its schema, as a table of Hudi's
+    has one (view_of_rows): threads of one session would replace each other's.
 #}
 {% macro require_name_of_its_own(caller_name) %}
     {%- for node in graph.nodes.values() if node.resource_type == "model" and node.alias | lower == this.identifier | lower -%}
-        {%- if node.schema != this.schema and node.config.materialized == "incremental" -%}
+        {%- if node.schema != this.schema and alluvium.has_view_of_rows(node) -%}
             {% do alluvium.raise_invalid(
                 caller_name ~ ": model " ~ model.name, "name of its table", this.identifier,
-                "one that no incremental model has in another schema, as " ~ node.name ~ " has in " ~ node.schema ~ ": dbt would take the rows of the one for the other's",
+                "one that no incremental model, or table of Hudi's, has in another schema, as " ~ node.name ~ " has in " ~ node.schema ~ ": dbt would take the rows of the one for the other's",
             ) %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
 
 
+{% macro has_view_of_rows(node) %}
+    {{ return(node.config.materialized == "incremental" or (node.config.materialized == "table" and node.config.file_format == "hudi")) }}
+{% endmacro %}
+
+
 {% macro is_own_table() %}
     {{ return(
-        config.get("materialized") == "incremental"
+        config.get("materialized") in ["incremental", "table"]
         and modules.re.search("record_applied_batches|record_inputs", post_hooks | map(attribute="sql") | join(" ")) is not none
     ) }}
 {% endmacro %}

@@ -64,3 +64,16 @@
         {%- do alluvium.require_property_of_hudi(caller_name, option, value, own, true, place) -%}
     {%- endif -%}
 {% endmacro %}
+
+
+{#
+    A session keeps what it knows of a table, also of a write that has failed; the next one takes that back, and if it fails, too, the session looks for what is
+    gone: nobody could read the table before a build succeeds (1.0.2, FileNotFoundException of a `.replacecommit.requested`; not seen with 1.2.0). To go with 1.0.
+#}
+{% macro refresh_failed_tables(results) %}
+    {%- for result in results if result.status == "error" and result.node.unique_id in graph.nodes -%}
+        {%- set node = graph.nodes[result.node.unique_id] -%}
+        {%- set table = load_relation(api.Relation.create(schema=node.schema, identifier=node.alias)) if node.config.file_format == "hudi" else none -%}
+        {%- do run_query("refresh table " ~ table) if table -%}
+    {%- endfor -%}
+{% endmacro %}

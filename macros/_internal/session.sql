@@ -58,7 +58,8 @@
 
 
 {# At the end of a build, whatever came of it; by hand after one that was killed. #}
-{% macro release_session() %}
+{% macro release_session(results=[]) %}
+    {%- do alluvium.refresh_failed_tables(results) if execute -%}
     {%- if execute and alluvium.is_session_shared() -%}
         {%- set claim = alluvium.session_setting("alluvium.build") -%}
         {%- set ended = claim if flags.WHICH == "run-operation" else alluvium.run_id() -%}

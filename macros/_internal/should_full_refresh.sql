@@ -12,12 +12,17 @@
         {% do alluvium.raise_invalid("model " ~ model.name, "full_refresh", config.get("full_refresh"), "none: " ~ alluvium.reason_to_rebuild(this)) %}
     {%- endif -%}
     {%- do alluvium.require_replaceable() -%}
-    {%- if execute and alluvium.is_run() and alluvium.is_own_table()
-        and (alluvium.is_hudi() or (load_relation(this) or {}).is_hudi) and alluvium.remembered("is_replaced", this) is none -%}
-        {#- For drop_relation, which knows no model. -#}
+    {%- do alluvium.note_replaced() -%}
+    {{ return(true) }}
+{% endmacro %}
+
+
+{# For drop_relation, which knows no model. Nothing takes the name of a view, which dbt drops. #}
+{% macro note_replaced() %}
+    {%- set table = (load_relation(this) or {}) if execute and alluvium.is_run() and alluvium.is_own_table() else none -%}
+    {%- if table is not none and (alluvium.is_hudi() or table.is_hudi) and not table.is_view and alluvium.remembered("is_replaced", this) is none -%}
         {%- do alluvium.remember("is_replaced", this, "true") -%}
     {%- endif -%}
-    {{ return(true) }}
 {% endmacro %}
 
 

@@ -5,19 +5,26 @@
     The pre-hook: notes the versions before anything is read, so that they can only be too old.
 #}
 {% macro note_inputs() %}
-    {%- if execute and config.get("incremental_strategy") == "insert_overwrite" -%}
+    {%- if execute and alluvium.is_computed_whole() -%}
         {%- do alluvium.require_strategy("note_inputs", "insert_overwrite") -%}
         {%- do alluvium.require_one_of("note_inputs: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) -%}
         {%- do alluvium.refuse_own_filter("note_inputs") -%}
         {%- do alluvium.require_hudi("note_inputs: model " ~ model.name) if alluvium.is_hudi() -%}
         {%- do alluvium.remember("inputs", this, alluvium.inputs_fingerprint(model)) -%}
+        {%- do alluvium.note_replaced() if config.get("materialized") == "table" -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# A table, for both materializations have the strategy from the folder. A view in it has no rows of its own. #}
+{% macro is_computed_whole() %}
+    {{ return(config.get("incremental_strategy") == "insert_overwrite" and config.get("materialized") in ["incremental", "table"]) }}
 {% endmacro %}
 
 
 {# The post-hook. #}
 {% macro record_inputs() %}
-    {%- if execute and config.get("incremental_strategy") == "insert_overwrite" and not alluvium.has_same_inputs() -%}
+    {%- if execute and alluvium.is_computed_whole() and not alluvium.has_same_inputs() -%}
         {%- set properties = {"inputs": alluvium.remembered("inputs", this)} -%}
         {%- do properties.update(alluvium.commit_properties_of_hudi(this)) if alluvium.is_hudi() -%}
         {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}

@@ -126,7 +126,7 @@ def _project() -> dict[str, Any]:
     project |= {"model-paths": ["models"], "macro-paths": ["macros"], "clean-targets": ["target"]}
     # Schemas of their own, since the Spark session of the tests is shared.
     # What the runs did is not compared, so it is not recorded.
-    project["on-run-end"] = ["{{ alluvium.release_session() }}"]
+    project["on-run-end"] = ["{{ alluvium.release_session(results) }}"]
     project["models"]["alluvium"]["silver"]["+schema"] = SILVER_SCHEMA
     project["vars"] = {"alluvium_ledger_schema": SILVER_SCHEMA}
     return project

@@ -47,6 +47,14 @@ WHOLE = {
     "fct_large": mart("id, country", "where not _is_deleted and amount > 1"),
     "fct_changed": mart("id, country", CHANGED, pre_hook=VANISHED, **MERGED),
 }
+KINDS = {
+    "fct_view": mart("id, country", "where not _is_deleted and amount > 1", materialized='"view"'),
+    "fct_table": mart("id, country", "where not _is_deleted and amount > 1", materialized='"table"'),
+    "fct_of_kinds": """
+{{ config(contract={"enforced": false}, on_schema_change="ignore") }}
+select id, country from {{ ref("fct_view") }} union all select id, country from {{ ref("fct_table") }}
+""",
+}
 FILTERED = {
     "fct_filtered": mart("id, country, _cdc_batch as batch", FILTER, **MERGED),
     "fct_filtered_elsewhere": mart("id, country, _cdc_batch as batch", "{{ only_new() }}", **MERGED),
@@ -88,7 +96,7 @@ def project_of_marts(make_project: MakeProject) -> Project:
     project = make_project("computed_whole", [FEED])
     folder = project.folder / "models" / "gold"
     folder.mkdir()
-    for name, sql in (WHOLE | FILTERED).items():
+    for name, sql in (WHOLE | KINDS | FILTERED).items():
         (folder / f"{name}.sql").write_text(sql, encoding="utf-8")
     (project.folder / "macros" / "only_new.sql").write_text(INDIRECT, encoding="utf-8")
     project.land(FEED, FIRST)
@@ -115,6 +123,42 @@ def test_overwritten_in_the_mode_of_another_thread(mode: Project) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace("id, country", "id as ID, country"), encoding="utf-8")
     assert not mode.dbt("run", "--select", "fct_overwritten").failed
     assert rows_of(mode, "fct_overwritten") == [(0, "DE")]
+
+
+def edit(project: Project, model: str, old: str, new: str) -> None:
+    (file,) = project.folder.glob(f"models/**/{model}.sql")
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_marts_that_are_views_and_tables(mode: Project) -> None:
+    """And those that become another kind. A table, too, has its old rows until the new ones are there."""
+    rows = sorted((row["id"], row["country"]) for row in mode.rows(f"{SILVER}.{STATE}") if not row["_is_deleted"])
+
+    def built(*arguments: str) -> None:
+        outcome = mode.dbt("run", *arguments, "--select", *KINDS)
+        assert not outcome.failed, outcome.messages
+        found = {name: rows_of(mode, name) for name in KINDS}
+        assert found == {"fct_view": rows, "fct_table": rows, "fct_of_kinds": sorted(rows * 2)}
+
+    built()
+    built()
+    mode.land(FEED, {"t+0+6.json": customers("c", 40, (40, "SE"))})
+    assert not mode.dbt("run", "--select", f"+{STATE}").failed
+    rows = [*rows, (40, "SE")]
+    built()
+    edit(mode, "fct_table", "amount > 1", "if(id = 40, raise_error('boom'), true)")
+    assert mode.dbt("run", "--select", "fct_table").failed == {"fct_table"}
+    assert rows_of(mode, "fct_table") == rows
+    edit(mode, "fct_table", "if(id = 40, raise_error('boom'), true)", "amount > 1")
+    for kinds in (("view", "table"), ("table", "incremental"), ("incremental", "view")):
+        for name, kind in zip(("fct_view", "fct_table"), kinds, strict=True):
+            file = next(mode.folder.glob(f"models/**/{name}.sql"))
+            text = re.sub(r'materialized="\w+"', f'materialized="{kind}"', file.read_text(encoding="utf-8"))
+            file.write_text(text, encoding="utf-8")
+        built()
+        built("--full-refresh")
 
 
 def test_own_filter_of_what_is_computed_whole_is_refused(project_of_marts: Project, is_hudi: bool) -> None:

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.relation import SparkRelation
 from dbt.context.base import generate_base_context
 from dbt.context.exceptions_jinja import wrapped_exports
@@ -140,6 +141,7 @@ class Renderer:
         contract: the model's ``contract``.
         asserted: queries whose columns were held against a contract.
         made: queries that dbt-spark was to make a table or a view of.
+        views: identifiers of the relations that are views.
         tables_of_hudi: those that dbt knows to be Hudi's; none where it knows the format of no table.
         unique_key: the model's ``unique_key``.
         partition_by: the model's ``partition_by``.
@@ -181,6 +183,7 @@ class Renderer:
     asserted: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
+    views: Collection[str] = ()
     tables_of_hudi: Collection[str] | None = None
     unique_key: str | None = None
     partition_by: Sequence[str] = ()
@@ -232,8 +235,12 @@ class Renderer:
         assert self.queries == [], "a query ran before the refusal"
         return str(caught.value.msg)
 
-    def _is_of_hudi(self, identifier: str) -> bool | None:
-        return None if self.tables_of_hudi is None else identifier in self.tables_of_hudi
+    def _load_relation(self, of: SparkRelation) -> SparkRelation | None:
+        if of.identifier in self.absent:
+            return None
+        is_hudi = None if self.tables_of_hudi is None else of.identifier in self.tables_of_hudi
+        kind = RelationType.View if of.identifier in self.views else RelationType.Table
+        return of.replace(is_hudi=is_hudi, type=kind)
 
     def context(self) -> dict[str, Any]:
         """The names that a macro can use."""
@@ -277,9 +284,7 @@ class Renderer:
             "get_select_subquery": lambda sql: sql,
             "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
             "is_incremental": lambda: self.incremental,
-            "load_relation": lambda of: (
-                None if of.identifier in self.absent else of.replace(is_hudi=self._is_of_hudi(of.identifier))
-            ),
+            "load_relation": self._load_relation,
             "location_clause": lambda: "",
             "log": self._log,
             "model": {
@@ -293,7 +298,12 @@ class Renderer:
                 },
                 "raw_code": self.raw_code,
                 "compiled_code": "select 1",
-                "config": {"meta": self.meta, "post-hook": [{"sql": sql} for sql in self.post_hooks]},
+                "config": {
+                    "materialized": self.materialized,
+                    "file_format": self.file_format,
+                    "meta": self.meta,
+                    "post-hook": [{"sql": sql} for sql in self.post_hooks],
+                },
             },
             "partition_cols": lambda label: f"{label} ({', '.join(self.partition_by)})" if self.partition_by else "",
             "project_name": self.project_name,

@@ -655,6 +655,7 @@ def test_note_inputs() -> None:
     setting = renderer.render("setting", "inputs", MART)
     assert renderer.does("note_inputs")[-1] == f"set {setting} = {fingerprint(renderer)}"
     assert mart(strategy="merge").does("note_inputs") == []
+    assert mart(materialized="view").does("note_inputs") == []
     assert "incremental_strategy insert_overwrite" in mart(root_macros={}).refusal("note_inputs")
     assert mart(execute=False).does("note_inputs") == []
     assert 'file_format is "parquet"; allowed: delta, hudi' in mart(file_format="parquet").refusal("note_inputs")
@@ -795,8 +796,11 @@ def test_overwrite_of_a_model_without_inputs_is_dbt_sparks() -> None:
     assert mart().sql("get_insert_overwrite_sql", relation("tmp"), MART, MART) == "dbt-spark's own overwrite"
 
 
-def test_record_inputs_of_another_strategy_does_nothing() -> None:
+def test_record_inputs_of_another_strategy_or_a_view_does_nothing() -> None:
     assert mart(strategy="merge").does("record_inputs") == []
+    assert mart(materialized="view").does("record_inputs") == []
+    kinds = {kind: mart(materialized=kind).render("is_computed_whole") for kind in ("incremental", "table", "view")}
+    assert kinds == {"incremental": True, "table": True, "view": False}
 
 
 def test_require_key_of_table() -> None:

@@ -406,6 +406,43 @@ def test_rows_of_a_mart_come_in_the_types_of_its_table() -> None:
     assert renderer.render("view_of_rows", relation("fct_order"), "select 1").identifier == "fct_order__rows"
 
 
+def test_table_that_is_replaced_is_not_dropped_before() -> None:
+    """One that an incremental model has from a full refresh, and one that is built anew in every run."""
+
+    def has_noted(queries: list[str]) -> bool:
+        return any(re.fullmatch(r"set alluvium\.is_replaced\..* = true", sql) for sql in queries)
+
+    def notes(renderer: Renderer) -> bool:
+        return has_noted(renderer.does("note_replaced"))
+
+    for materialized in ("incremental", "table"):
+        assert notes(hudi(materialized=materialized))
+        assert notes(Renderer(this=STATE, materialized=materialized, tables_of_hudi=["slv_shop__orders_state"]))
+        assert not notes(Renderer(this=STATE, materialized=materialized, tables_of_hudi=[]))
+    assert not notes(hudi(materialized="view"))
+    assert not notes(hudi(views=["slv_shop__orders_state"]))
+    assert notes(hudi(absent=["slv_shop__orders_state"]))
+    mart: dict[str, Any] = {"strategy": "insert_overwrite", "post_hooks": ["{{ alluvium.record_inputs() }}"]}
+    assert has_noted(hudi(materialized="table", **mart).does("note_inputs"))
+    assert not has_noted(hudi(**mart).does("note_inputs"))
+
+
+def test_tables_of_models_that_failed_are_read_anew() -> None:
+    def node(name: str, file_format: str) -> dict[str, Any]:
+        return {"schema": "gold", "alias": name, "config": {"file_format": file_format}}
+
+    def result(of: str, status: str) -> SimpleNamespace:
+        return SimpleNamespace(status=status, node=SimpleNamespace(unique_id=of))
+
+    nodes = {"model.a": node("a", "hudi"), "model.b": node("b", "hudi"), "model.c": node("c", "delta")}
+    nodes["model.new"] = node("new", "hudi")
+    results = [result("model.a", "error"), result("model.b", "success"), result("model.c", "error")]
+    results += [result("model.new", "error"), result("test.d", "error")]
+    renderer = Renderer(nodes=nodes, answers={"refresh table": []}, absent=["new"])
+    assert renderer.does("refresh_failed_tables", results) == ["refresh table gold.a"]
+    assert renderer.does("release_session", results)[0] == "refresh table gold.a"
+
+
 def test_dbts_own_makes_and_drops_all_other_tables() -> None:
     assert Renderer().render("spark__create_table_as", False, STATE, "select 1") == "dbt-spark's own table"
     of_state = {"cdc": {"merge_guard": "_cdc_position"}}

@@ -585,17 +585,19 @@ def test_require_name_of_its_own() -> None:
     nodes = {"model.alluvium.orders": other}
     mine = Renderer(this=relation("Orders"), nodes=nodes)
     refused = mine.refusal("require_name_of_its_own", "m")
-    assert refused.startswith(
-        'm: model Orders: name of its table is "Orders"; allowed: one that no incremental model has '
-    )
+    allowed = "one that no incremental model, or table of Hudi's, has in another schema"
+    assert refused.startswith(f'm: model Orders: name of its table is "Orders"; allowed: {allowed}')
     assert "as orders has in gold: dbt would take the rows of the one for the other's" in refused
     with pytest.raises(CompilationError, match="create_table_as: model Orders: name of its table"):
         mine.render("spark__create_table_as", True, relation("Orders"), "select 1")
     assert mine.made == []
     mine.queries.clear()
     assert Renderer(this=relation("items"), nodes=nodes).does("require_name_of_its_own", "m") == []
-    other["config"] = {"materialized": "table"}
+    other["config"] = {"materialized": "table", "file_format": "delta"}
     assert mine.does("require_name_of_its_own", "m") == []
+    assert mine.render("has_view_of_rows", other | {"config": {"materialized": "table", "file_format": "hudi"}}) is True
+    unasked = Renderer(this=relation("Orders"), nodes={"model.alluvium.orders": model("orders")}, materialized="table")
+    assert unasked.render("spark__create_table_as", False, relation("Orders"), "select 1") == "dbt-spark's own table"
     other |= {"schema": "silver", "config": {"materialized": "incremental"}}
     assert mine.does("require_name_of_its_own", "m") == []
 
