@@ -359,7 +359,8 @@ def serve_logs(
     """Print the end of what the server and Spark have said."""
     from alluvium import profile, thrift_server
 
-    typer.echo(thrift_server.Place(profile.session_target(project_dir, profiles_dir, target)).last_lines(lines))
+    said = thrift_server.Place(profile.session_target(project_dir, profiles_dir, target)).last_lines(lines)
+    typer.echo(said or "no log: no server was started yet")
 
 
 app.add_typer(emr.app, name="emr")

@@ -25,7 +25,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 
-from alluvium import AlluviumError, java, session, thrift_security, thrift_server
+from alluvium import AlluviumError, cli, java, profile, session, thrift_security, thrift_server
 from alluvium.demo import loads
 from alluvium.profile import SessionTarget
 from alluvium.thrift_server import Address, Place
@@ -59,6 +59,16 @@ def test_only_lines_of_this_start_are_its_reason(
         thrift_server.start(target)
     assert str(failed.value) == f"The server did not start; the end of {place.log}:\nalluvium: why"
     assert place.last_lines(2) == "listening at 127.0.0.1:10000\nalluvium: why"
+
+
+def test_logs_of_no_server(
+    target: SessionTarget, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(profile, "session_target", lambda *_: target)
+    monkeypatch.setattr("sys.argv", ["alluvium", "serve", "logs"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().out == "no log: no server was started yet\n"
 
 
 def thrown(*said: str) -> Py4JJavaError:
