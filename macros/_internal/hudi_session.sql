@@ -73,7 +73,7 @@
 {% macro refresh_failed_tables(results) %}
     {%- for result in results if result.status == "error" and result.node.unique_id in graph.nodes -%}
         {%- set node = graph.nodes[result.node.unique_id] -%}
-        {%- set table = load_relation(api.Relation.create(schema=node.schema, identifier=node.alias)) if node.config.file_format == "hudi" else none -%}
-        {%- do run_query("refresh table " ~ table) if table -%}
+        {%- set table = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- do run_query("refresh table " ~ table) if node.config.file_format == "hudi" and alluvium.is_in_catalog(table) -%}
     {%- endfor -%}
 {% endmacro %}
