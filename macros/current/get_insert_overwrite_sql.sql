@@ -5,13 +5,13 @@
     The pre-hook: notes the versions before anything is read, so that they can only be too old.
 #}
 {% macro note_inputs() %}
+    {%- do alluvium.note_replaced() if execute and config.get("materialized") == "table" -%}
     {%- if execute and alluvium.is_computed_whole() -%}
         {%- do alluvium.require_strategy("note_inputs", "insert_overwrite") -%}
         {%- do alluvium.require_one_of("note_inputs: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) -%}
         {%- do alluvium.refuse_own_filter("note_inputs") -%}
         {%- do alluvium.require_hudi("note_inputs: model " ~ model.name) if alluvium.is_hudi() -%}
         {%- do alluvium.remember("inputs", this, alluvium.inputs_fingerprint(model)) -%}
-        {%- do alluvium.note_replaced() if config.get("materialized") == "table" -%}
     {%- endif -%}
 {% endmacro %}
 

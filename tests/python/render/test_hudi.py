@@ -425,6 +425,8 @@ def test_table_that_is_replaced_is_not_dropped_before() -> None:
     mart: dict[str, Any] = {"strategy": "insert_overwrite", "post_hooks": ["{{ alluvium.record_inputs() }}"]}
     assert has_noted(hudi(materialized="table", **mart).does("note_inputs"))
     assert not has_noted(hudi(**mart).does("note_inputs"))
+    mart["strategy"] = "merge"
+    assert has_noted(hudi(materialized="table", **mart).does("note_inputs"))
 
 
 def test_tables_of_models_that_failed_are_read_anew() -> None:
@@ -439,7 +441,11 @@ def test_tables_of_models_that_failed_are_read_anew() -> None:
     results = [result("model.a", "error"), result("model.b", "success"), result("model.c", "error")]
     results += [result("model.new", "error"), result("test.d", "error")]
     # dbt takes one that a full refresh was to drop for gone.
-    answers = {"refresh table": [], "show tables in gold like 'a'": [{"tableName": "a"}], "show tables": []}
+    answers: dict[str, Any] = {
+        "refresh table": [],
+        "show tables in gold like 'a'": [{"tableName": "a"}],
+        "show tables": [],
+    }
     renderer = Renderer(nodes=nodes, answers=answers, absent=["new", "a"])
     asked = [sql for sql in renderer.does("refresh_failed_tables", results) if sql.startswith("refresh")]
     assert asked == ["refresh table gold.a"]
