@@ -5,7 +5,7 @@
     The pre-hook: notes the versions before anything is read, so that they can only be too old.
 #}
 {% macro note_inputs() %}
-    {%- do alluvium.note_replaced() if execute and config.get("materialized") == "table" -%}
+    {%- do alluvium.note_replaced() if config.get("materialized") == "table" -%}
     {%- if execute and alluvium.is_computed_whole() -%}
         {%- do alluvium.require_strategy("note_inputs", "insert_overwrite") -%}
         {%- do alluvium.require_one_of("note_inputs: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) -%}

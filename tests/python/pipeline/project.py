@@ -236,6 +236,15 @@ class Project:
                 document = {"version": 2, "models": [{"name": name, "data_tests": tests}]}
                 _write_yaml(folder / f"{name}.yml", document)
 
+    def edit(self, model: str, *changes: tuple[str, str]) -> None:
+        """Replaces texts of a model, each where it is first."""
+        (file,) = self.folder.glob(f"models/**/{model}.sql")
+        sql = file.read_text(encoding="utf-8")
+        for old, new in changes:
+            assert old in sql
+            sql = sql.replace(old, new, 1)
+        file.write_text(sql, encoding="utf-8")
+
     def land(self, feed: Feed, files: Files) -> None:
         """Writes files below a feed's location. ``name@old`` has an mtime before any other's."""
         _write_files(self.landing / (feed.location or feed.name), files)

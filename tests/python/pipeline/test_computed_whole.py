@@ -119,17 +119,9 @@ def test_overwritten_in_the_mode_of_another_thread(mode: Project) -> None:
     assert not outcome.failed, outcome.messages
     assert {mart: rows_of(mode, mart) for mart in WHOLE} == {mart: [(0, "DE")] for mart in WHOLE}
     # Spelled otherwise than in the table.
-    (file,) = mode.folder.glob("models/**/fct_overwritten.sql")
-    file.write_text(file.read_text(encoding="utf-8").replace("id, country", "id as ID, country"), encoding="utf-8")
+    mode.edit("fct_overwritten", ("id, country", "id as ID, country"))
     assert not mode.dbt("run", "--select", "fct_overwritten").failed
     assert rows_of(mode, "fct_overwritten") == [(0, "DE")]
-
-
-def edit(project: Project, model: str, old: str, new: str) -> None:
-    (file,) = project.folder.glob(f"models/**/{model}.sql")
-    text = file.read_text(encoding="utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_marts_that_are_views_and_tables(mode: Project) -> None:
@@ -147,17 +139,18 @@ def test_marts_that_are_views_and_tables(mode: Project) -> None:
     assert not mode.dbt("run", "--select", f"+{STATE}").failed
     rows = [*rows, (40, "SE")]
     built()
-    edit(mode, "fct_table", "amount > 1", "if(id = 40, raise_error('boom'), true)")
+    filters = ("amount > 1", "if(id = 40, raise_error('boom'), true)")
+    mode.edit("fct_table", filters)
     assert mode.dbt("run", "--select", "fct_table").failed == {"fct_table"}
     assert rows_of(mode, "fct_table") == rows
-    edit(mode, "fct_table", "if(id = 40, raise_error('boom'), true)", "amount > 1")
-    others = [("view", "table", ""), ("table", "incremental", ""), ("incremental", "view", "--full-refresh")]
-    for *kinds, option in others:
-        for name, kind in zip(("fct_view", "fct_table"), kinds, strict=True):
-            file = next(mode.folder.glob(f"models/**/{name}.sql"))
-            text = re.sub(r'materialized="\w+"', f'materialized="{kind}"', file.read_text(encoding="utf-8"))
-            file.write_text(text, encoding="utf-8")
-        built(*option.split())
+    mode.edit("fct_table", filters[::-1])
+    built()
+    mode.edit("fct_view", ('"view"', '"table"'))
+    mode.edit("fct_table", ('"table"', '"incremental"'))
+    built()
+    mode.edit("fct_view", ('"table"', '"incremental"'))
+    mode.edit("fct_table", ('"incremental"', '"view"'))
+    built("--full-refresh")
 
 
 def test_own_filter_of_what_is_computed_whole_is_refused(project_of_marts: Project, is_hudi: bool) -> None:

@@ -102,16 +102,6 @@ def test_folders_that_a_killed_rebuild_has_left_stop_no_other(written: Project) 
     assert [table.tableName for table in tables if not table.isTemporary] == [state]
 
 
-def edit(project: Project, feed: Feed, *changes: tuple[str, str]) -> None:
-    """Replaces texts of the state's model."""
-    (file,) = project.folder.glob(f"models/**/{feed.nodes['state']}.sql")
-    sql = file.read_text(encoding="utf-8")
-    for old, new in changes:
-        assert old in sql
-        sql = sql.replace(old, new, 1)
-    file.write_text(sql, encoding="utf-8")
-
-
 def failing(feed: Feed) -> tuple[tuple[str, str], ...]:
     """Changes after which the state's query has the same columns, and fails when its rows are asked for."""
     call = f'{{{{ current_state(ref("{feed.nodes["log"]}")) }}}}'
@@ -138,12 +128,12 @@ def test_full_refresh_is_a_commit_of_its_table_and_one_that_fails_leaves_it(writ
     counted = f"select inserted, updated from {SILVER}.cdc_run_ledger where table_name = '{SILVER}.{state}'"
     assert written.spark.sql(f"{counted} order by recorded_at desc").first() == (2, 0)
     assert set(before) < set(after)
-    edit(written, FAILED, *failing(FAILED))
+    written.edit(FAILED.nodes["state"], *failing(FAILED))
     outcome = written.dbt("run", "--full-refresh", "--select", state)
     assert outcome.failed == {state}
     assert "boom" in outcome.messages[state]
     assert notes(written, FAILED) == NEW
-    edit(written, FAILED, *working(FAILED))
+    written.edit(FAILED.nodes["state"], *working(FAILED))
     outcome = written.dbt("run", "--select", state)
     assert not outcome.failed
     assert f"{state}: built anew, since a rebuild of it was not finished" in outcome.printed
@@ -154,7 +144,7 @@ def test_full_refresh_is_a_commit_of_its_table_and_one_that_fails_leaves_it(writ
 def test_table_of_another_shape_takes_the_place(written: Project) -> None:
     state = SHAPED.nodes["state"]
     before = instants(written, SHAPED)
-    edit(written, SHAPED, ("config(", 'config(partition_by="note", '))
+    written.edit(SHAPED.nodes["state"], ("config(", 'config(partition_by="note", '))
     assert not written.dbt("run", "--full-refresh", "--select", state).failed
     assert notes(written, SHAPED) == OLD
     assert not set(before) & set(instants(written, SHAPED))
@@ -163,12 +153,12 @@ def test_table_of_another_shape_takes_the_place(written: Project) -> None:
 
 def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(written: Project) -> None:
     state = MOVED.nodes["state"]
-    edit(written, MOVED, *failing(MOVED), ("config(", 'config(file_format="delta", '))
+    written.edit(MOVED.nodes["state"], *failing(MOVED), ("config(", 'config(file_format="delta", '))
     refused = written.dbt("run", "--select", state).messages[state]
     assert 'file_format is "delta"; allowed: hudi, as the table has it' in refused
     assert written.dbt("run", "--full-refresh", "--select", state).failed == {state}
     assert notes(written, MOVED) == OLD
-    edit(written, MOVED, *working(MOVED))
+    written.edit(MOVED.nodes["state"], *working(MOVED))
     written.land(MOVED, SECOND)
     outcome = written.dbt("run", "--full-refresh", "--select", f"+{MOVED.nodes['living']}")
     assert not outcome.failed, outcome.messages[state]
@@ -181,7 +171,7 @@ def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(writte
     assert not written.dbt("run", "--select", f"+{state}").failed
     assert notes(written, MOVED) == {0: "new", 1: "newer"}
     # And back.
-    edit(written, MOVED, ('config(file_format="delta", ', "config("))
+    written.edit(MOVED.nodes["state"], ('config(file_format="delta", ', "config("))
     assert not written.dbt("run", "--full-refresh", "--select", state).failed
     assert notes(written, MOVED) == {0: "new", 1: "newer"}
     tables = written.spark.sql(f"show tables in {SILVER} like '{state}*'").collect()
