@@ -67,13 +67,15 @@
 
 
 {#
-    A session keeps what it knows of a table, also of a write that has failed; the next one takes that back, and if it fails, too, the session looks for what is
-    gone: nobody could read the table before a build succeeds (1.0.2, FileNotFoundException of a `.replacecommit.requested`; not seen with 1.2.0). To go with 1.0.
+    What was built beside a table is of no use then: the next build of the model may be one that replaces nothing. And a session keeps what it knows of a table, also of a write that has
+    failed; the next one takes that back, and if it fails, too, the session looks for what is gone: nobody could read the table before a build succeeds (1.0.2,
+    FileNotFoundException of a `.replacecommit.requested`; not seen with 1.2.0). The refresh is to go with 1.0.
 #}
-{% macro refresh_failed_tables(results) %}
+{% macro clean_up_failed_tables(results) %}
     {%- for result in results if result.status == "error" and result.node.unique_id in graph.nodes -%}
         {%- set node = graph.nodes[result.node.unique_id] -%}
         {%- set table = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- do run_query("drop table if exists " ~ alluvium.name_of_rebuilt(table)) if node.config.materialized in ["incremental", "table"] -%}
         {%- do run_query("refresh table " ~ table) if node.config.file_format == "hudi" and alluvium.is_in_catalog(table) -%}
     {%- endfor -%}
 {% endmacro %}

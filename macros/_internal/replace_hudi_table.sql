@@ -107,18 +107,25 @@ tblproperties (
 {% endmacro %}
 
 
+{# In this order, as Delta's tables have it after a full refresh: a `union all` of two goes by it. Columns of partitions are a table's last. #}
 {% macro is_made_as(relation, columns) %}
-    {%- set stored, wanted = {}, {} -%}
+    {%- set stored, wanted, of_partitions = [], [], [] -%}
+    {%- set partitions = alluvium.partition_names() | map("lower") | list -%}
     {%- if alluvium.is_in_catalog(relation)
         and alluvium.table_property(relation, "made_as") == alluvium.fingerprint_of_making(alluvium.hudi_properties("_cdc_record_key" in columns | map(attribute="name"))) -%}
         {%- for column in adapter.get_columns_in_relation(relation) -%}
-            {%- do stored.update({column.name: column.dtype}) -%}
+            {%- do stored.append([column.name, column.dtype]) -%}
         {%- endfor -%}
         {%- for column in columns -%}
-            {%- do wanted.update({column.name: alluvium.stored_type(column.dtype)}) -%}
+            {%- do (of_partitions if column.name | lower in partitions else wanted).append([column.name, alluvium.stored_type(column.dtype)]) -%}
+        {%- endfor -%}
+        {%- for name in partitions -%}
+            {%- for column in of_partitions if column[0] | lower == name -%}
+                {%- do wanted.append(column) -%}
+            {%- endfor -%}
         {%- endfor -%}
     {%- endif -%}
-    {{ return(stored == wanted and stored != {}) }}
+    {{ return(stored == wanted and stored != []) }}
 {% endmacro %}
 
 

@@ -33,6 +33,19 @@
 
 
 {#
+    A relation's table as {relation, file_format}, the last as the catalog has it, whatever its model says now; none where it has none of Delta's or Hudi's. A relation that this run has made
+    is in dbt's cache without a format: for operations.
+#}
+{% macro built_table(relation) %}
+    {%- set table = load_relation(relation) -%}
+    {%- if table is none or table.is_view or (table.is_delta is false and not table.is_hudi) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return({"relation": relation, "file_format": "hudi" if table.is_hudi else "delta"}) }}
+{% endmacro %}
+
+
+{#
     The ids of some models and of all whose rows come from theirs. A state reads logs of other tables, too, for the ends of their snapshots, and
     a log of complete transactions their status: rows come from the first.
 #}

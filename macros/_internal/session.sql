@@ -59,7 +59,7 @@
 
 {# At the end of a build, whatever came of it; by hand after one that was killed. #}
 {% macro release_session(results=[]) %}
-    {%- do alluvium.refresh_failed_tables(results) if execute -%}
+    {%- do alluvium.clean_up_failed_tables(results) if execute -%}
     {%- if execute and alluvium.is_session_shared() -%}
         {%- set claim = alluvium.session_setting("alluvium.build") -%}
         {%- set ended = claim if flags.WHICH == "run-operation" else alluvium.run_id() -%}

@@ -56,26 +56,49 @@
     behind that; none stands for anything else.
 #}
 {% macro inputs_behind(node) %}
-    {%- set inputs = [] -%}
+    {%- set inputs, seen = [], [this.schema ~ "." ~ this.identifier] -%}
     {%- for id in node.depends_on.nodes -%}
         {%- set parent = graph.nodes.get(id) -%}
-        {%- if parent and parent.config.materialized in ["view", "ephemeral"] -%}
-            {%- do inputs.extend([alluvium.view_text(parent)] if parent.config.materialized == "view" else []) -%}
+        {%- if parent and parent.config.materialized == "ephemeral" -%}
             {%- do inputs.extend(alluvium.inputs_behind(parent)) -%}
-        {%- elif parent and parent.config.file_format in ["delta", "hudi"] -%}
-            {%- do inputs.append(alluvium.newest_commit(parent)) -%}
         {%- else -%}
-            {%- do inputs.append(none) -%}
+            {%- do inputs.extend(alluvium.inputs_of_relation(parent.schema ~ "." ~ parent.alias, seen) if parent else [none]) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(inputs | unique | list) }}
 {% endmacro %}
 
 
-{# As the catalog has it: a run may select the mart and not the view. #}
-{% macro view_text(node) %}
-    {%- set rows = alluvium.query_rows("describe extended " ~ node.schema ~ "." ~ node.alias) -%}
-    {{ return(rows | selectattr("col_name", "equalto", "View Text") | map(attribute="data_type") | first) }}
+{# As the catalog has it: a run may select the mart and not what it reads, which may have been edited since it was built. #}
+{% macro inputs_of_relation(name, seen) %}
+    {%- do seen.append(name) -%}
+    {%- set details = {} -%}
+    {#- These come after the columns, which may have their names. -#}
+    {%- for row in alluvium.query_rows("describe extended " ~ name) -%}
+        {%- do details.update({row.col_name: row.data_type}) -%}
+    {%- endfor -%}
+    {%- if details.Type != "VIEW" -%}
+        {{ return([alluvium.newest_commit(name, details.Provider) if details.Provider in ["delta", "hudi"] else none]) }}
+    {%- endif -%}
+    {%- set inputs = [details["View Text"]] -%}
+    {%- for other in alluvium.relations_named(details["View Text"]) if other not in seen -%}
+        {%- do inputs.extend([none] if other is none else alluvium.inputs_of_relation(other, seen)) -%}
+    {%- endfor -%}
+    {{ return(inputs) }}
+{% endmacro %}
+
+
+{# The tables and views that a view reads; none stands for one that is no model's. A comment may name one that is not there. #}
+{% macro relations_named(text) %}
+    {%- set pairs = modules.re.findall("\\b(?=(\\w+\\.\\w+))", text | replace("`", "") | lower) -%}
+    {%- set named = [] -%}
+    {%- for node in graph.nodes.values() if (node.schema ~ "." ~ node.alias) | lower in pairs -%}
+        {%- do named.append(node.schema ~ "." ~ node.alias) if load_relation(api.Relation.create(schema=node.schema, identifier=node.alias)) is not none -%}
+    {%- endfor -%}
+    {%- for table in graph.sources.values() if (table.schema ~ "." ~ table.identifier) | lower in pairs -%}
+        {%- do named.append(none) -%}
+    {%- endfor -%}
+    {{ return(named or ([none] if pairs else [])) }}
 {% endmacro %}
 
 
@@ -84,9 +107,8 @@
     again counts from 0. Where none of the newest hundred has changed rows, or history is not kept that long, the newest of all: then a mart
     is computed once more.
 #}
-{% macro newest_commit(node) %}
-    {%- set table = node.schema ~ "." ~ node.alias -%}
-    {%- if node.config.file_format == "hudi" -%}
+{% macro newest_commit(table, file_format) %}
+    {%- if file_format == "hudi" -%}
         {{ return(table ~ " " ~ alluvium.newest_commit_of_hudi(table).commit_time) }}
     {%- endif -%}
     {%- set newest = alluvium.query_rows("describe history " ~ table ~ " limit 1") -%}

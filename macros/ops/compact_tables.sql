@@ -49,27 +49,26 @@
 
 
 {#
-    The tables of some models, or of all, and the ledgers, each as {relation, file_format}; a name that is none of theirs is refused, one
+    The tables of some models, or of all, and the ledgers; a name that is none of theirs is refused, one
     that is not built yet is left out.
 #}
 {% macro tables_to_maintain(caller_name, models) %}
     {%- do alluvium.require_texts(caller_name, "models", models, "a list of names, or none for all") if models is not none -%}
-    {%- set tables = {} -%}
+    {%- set relations = {} -%}
     {%- for node in graph.nodes.values() if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] and node.config.file_format in ["delta", "hudi"] -%}
-        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
-        {%- do tables.update({node.name: {"relation": relation, "file_format": node.config.file_format}}) -%}
+        {%- do relations.update({node.name: api.Relation.create(schema=node.schema, identifier=node.alias)}) -%}
     {%- endfor -%}
     {%- for ledger in [alluvium.file_ledger(), alluvium.run_ledger(), alluvium.released_lines()] -%}
-        {%- do tables.update({ledger.identifier: {"relation": ledger, "file_format": "delta"}}) -%}
+        {%- do relations.update({ledger.identifier: ledger}) -%}
     {%- endfor -%}
     {%- for name in models or [] -%}
-        {% do alluvium.require_one_of(caller_name, "models", name, tables.keys() | sort) %}
+        {% do alluvium.require_one_of(caller_name, "models", name, relations.keys() | sort) %}
     {%- endfor -%}
     {%- set wanted = [] -%}
-    {%- for name in tables | sort if (models is none or name in models) and load_relation(tables[name].relation) is not none -%}
-        {%- do wanted.append(tables[name]) -%}
+    {%- for name in relations | sort if models is none or name in models -%}
+        {%- do wanted.append(alluvium.built_table(relations[name])) -%}
     {%- endfor -%}
-    {{ return(wanted) }}
+    {{ return(wanted | reject("none") | list) }}
 {% endmacro %}
 
 

@@ -165,18 +165,18 @@ from (
 
 {#
     What is made of a feed, as far as it is there: `logs` (change logs, and those of complete transactions), `states`, `histories` as
-    {relation, node, file_format}, the last as the table has it, whatever its model says now; and `others`, the nodes of all else that holds rows of its own.
+    {relation, node, file_format}; and `others`, the nodes of all else that holds rows of its own.
 #}
 {% macro tables_of_feed(feed) %}
     {%- set tables = {"logs": [], "states": [], "histories": [], "others": []} -%}
     {%- for node in alluvium.nodes_behind(feed) -%}
         {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
-        {%- set table = load_relation(relation) -%}
+        {%- set table = alluvium.built_table(relation) -%}
         {%- set role = alluvium.role_of_node(feed, node) -%}
         {%- if role == "others" -%}
             {%- do tables.others.append(node) if node.config.materialized in ["incremental", "table", "snapshot"] -%}
         {%- elif role and table is not none -%}
-            {%- do tables[role].append({"relation": relation, "node": node, "file_format": "hudi" if table.is_hudi else "delta"}) -%}
+            {%- do tables[role].append(dict(table, node=node)) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(tables) }}
@@ -407,17 +407,26 @@ where
 {% endmacro %}
 
 
+{# By rebuilds that failed or were killed, also into another format. #}
+{% macro drop_what_is_left_beside(relation) %}
+    {%- for name in ["rebuilt", "replaced"] -%}
+        {%- do alluvium.drop_tables_beside(relation, name) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
 {% macro purge_tables(feed, tables, lines, found, was_killed) %}
     {%- for table in tables.states + tables.histories -%}
         {%- for name in ["moves", "moved_values"] if table in tables.states -%}
             {%- do run_query("drop table if exists " ~ alluvium.beside_table(table.relation, name)) -%}
         {%- endfor -%}
-        {%- for name in ["rebuilt", "replaced"] if table.file_format == "hudi" -%}
-            {%- do alluvium.drop_tables_beside(table.relation, name) -%}
-        {%- endfor -%}
+        {%- do alluvium.drop_what_is_left_beside(table.relation) -%}
         {%- do alluvium.forget_moved_values(feed, table, tables.logs, lines) -%}
         {%- do run_query(alluvium.delete_purged_rows_sql(feed, table, lines)) if found[table.relation.render()].row_count -%}
         {%- do alluvium.rewrite_marked_files(table) -%}
+    {%- endfor -%}
+    {%- for node in tables.others -%}
+        {%- do alluvium.drop_what_is_left_beside(api.Relation.create(schema=node.schema, identifier=node.alias)) -%}
     {%- endfor -%}
     {%- for log in tables.logs -%}
         {%- do run_query(alluvium.empty_purged_lines_sql(feed, log.relation, lines)) if found[log.relation.render()].row_count -%}
@@ -645,9 +654,8 @@ where
 {# Delta refuses less than its week, within which a reader or a writer may still use an old version. #}
 {% macro vacuum_tables_of_feed(tables, hours) %}
     {%- set found = tables.logs + tables.states + tables.histories -%}
-    {%- for node in tables.others if node.config.file_format in ["delta", "hudi"] -%}
-        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
-        {%- do found.append({"relation": relation, "file_format": node.config.file_format}) if load_relation(relation) is not none -%}
+    {%- for node in tables.others -%}
+        {%- do found.append(alluvium.built_table(api.Relation.create(schema=node.schema, identifier=node.alias))) -%}
     {%- endfor -%}
-    {%- do adapter.dispatch("vacuum_tables", "alluvium")(found, hours, hours < 168, false) -%}
+    {%- do adapter.dispatch("vacuum_tables", "alluvium")(found | reject("none") | list, hours, hours < 168, false) -%}
 {% endmacro %}

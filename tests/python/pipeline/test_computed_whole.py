@@ -153,6 +153,43 @@ def test_marts_that_are_views_and_tables(mode: Project) -> None:
     built("--full-refresh")
 
 
+def test_what_is_behind_a_mart_is_what_the_catalog_has(project_of_marts: Project) -> None:
+    """A model may have been edited since its view or its table was built, and a run may select the mart alone."""
+    gold = project_of_marts.folder / "models" / "gold"
+    (gold / "fct_reading.sql").write_text(
+        "{{ config(contract={'enforced': false}, on_schema_change='ignore') }}\n"
+        "select id, country from {{ ref('fct_read') }}",
+        encoding="utf-8",
+    )
+
+    def edited(reads: str, materialized: str) -> None:
+        (gold / "fct_read.sql").write_text(
+            f"{{{{ config(contract={{'enforced': false}}, materialized='{materialized}') }}}}\n"
+            "-- neither pipe_gold.fct_reading nor pipe_gold.fct_of_kinds\n"
+            f"select id, country from {{{{ ref('{reads}') }}}}",
+            encoding="utf-8",
+        )
+
+    def commits(*models: str) -> int | None:
+        outcome = project_of_marts.dbt("run", "--select", *models)
+        assert not outcome.failed, outcome.messages
+        assert rows_of(project_of_marts, "fct_reading") == rows_of(project_of_marts, "fct_read")
+        return project_of_marts.version("fct_reading")
+
+    edited("fct_flat", "view")
+    newest = commits(f"+{STATE}", "fct_flat", "fct_read", "fct_reading")
+    for number, (reads, materialized) in enumerate([(STATE, "view"), ("fct_flat", "incremental")]):
+        edited(reads, materialized)
+        assert commits("fct_reading") == newest
+        project_of_marts.spark.sql(f"insert into {GOLD}.fct_flat values ({80 + number}, 'NL')")
+        before, newest = newest, commits("fct_reading")
+        assert newest != before
+    before, newest = newest, commits("fct_read", "fct_reading")
+    assert newest != before
+    edited("fct_flat", "view")
+    assert commits("fct_reading") == newest
+
+
 def test_own_filter_of_what_is_computed_whole_is_refused(project_of_marts: Project, is_hudi: bool) -> None:
     refused = set(FILTERED) if is_hudi else {"fct_overwritten_filtered"}
     for attempt in range(2):

@@ -239,8 +239,9 @@ class Renderer:
         if of.identifier in self.absent:
             return None
         is_hudi = None if self.tables_of_hudi is None else of.identifier in self.tables_of_hudi
+        is_delta = None if is_hudi is None else not is_hudi
         kind = RelationType.View if of.identifier in self.views else RelationType.Table
-        return of.replace(is_hudi=is_hudi, type=kind)
+        return of.replace(is_hudi=is_hudi, is_delta=is_delta, type=kind)
 
     def context(self) -> dict[str, Any]:
         """The names that a macro can use."""

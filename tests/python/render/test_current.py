@@ -583,14 +583,20 @@ def mart(**changes: Any) -> Renderer:
     return Renderer(**{**settings, **changes})
 
 
+def described(table: str, **details: str) -> dict[str, list[dict[str, Any]]]:
+    """The catalog's answer about a relation, whose columns have names that are in it further down, too."""
+    columns = [{"col_name": name, "data_type": "int"} for name in ("Type", "Provider", "View Text")]
+    rows = [{"col_name": name, "data_type": value} for name, value in details.items()]
+    # Whole, since the one name is the beginning of the other.
+    return {f"describe extended silver.{table}": [*columns, *rows]}
+
+
 BEHIND: dict[str, list[dict[str, Any]]] = {
     "describe history silver.slv_shop__orders_state limit 1": [
         {"version": 3, "timestamp": "2024-05-01", "operation": "MERGE"}
     ],
-    "describe extended silver.slv_shop__orders": [
-        {"col_name": "id", "data_type": "int"},
-        {"col_name": "View Text", "data_type": "select 1"},
-    ],
+    **described("slv_shop__orders_state", Type="MANAGED", Provider="delta"),
+    **described("slv_shop__orders", Type="VIEW", **{"View Text": "select * from silver.slv_shop__orders_state"}),
 }
 
 
@@ -603,18 +609,51 @@ def fingerprint(renderer: Renderer) -> str:
 
 
 def test_inputs_behind() -> None:
-    assert inputs(mart(answers=BEHIND)) == ["select 1", "silver.slv_shop__orders_state 3 2024-05-01"]
+    state = "silver.slv_shop__orders_state 3 2024-05-01"
+    assert inputs(mart(answers=BEHIND)) == ["select * from silver.slv_shop__orders_state", state]
     with_source = mart(answers=BEHIND, parents=["model.state", "source.of.something"])
-    assert inputs(with_source) == ["silver.slv_shop__orders_state 3 2024-05-01", None]
+    assert inputs(with_source) == [state, None]
     assert inputs(mart(parents=[])) == []
+    through_ephemeral = mart(answers=BEHIND)
+    through_ephemeral.nodes["model.slv"]["config"]["materialized"] = "ephemeral"
+    assert inputs(through_ephemeral) == [state]
 
 
-def test_view_text_and_newest_commit() -> None:
-    renderer = mart(answers=BEHIND)
-    assert renderer.render("view_text", renderer.nodes["model.slv"]) == "select 1"
-    assert (
-        renderer.render("newest_commit", renderer.nodes["model.state"]) == "silver.slv_shop__orders_state 3 2024-05-01"
-    )
+RAW = {"source.raw.orders": {"schema": "bronze", "identifier": "raw_orders"}}
+
+
+def read(text: str, **settings: Any) -> Any:
+    """What is behind a mart that reads a view, whose model reads a state, by the view's text."""
+    view = described("slv_shop__orders", Type="VIEW", **{"View Text": text})
+    return inputs(mart(answers={**BEHIND, **view}, parents=["model.slv"], sources=RAW, **settings))[1:]
+
+
+def test_inputs_are_those_of_the_catalog() -> None:
+    state = "silver.slv_shop__orders_state 3 2024-05-01"
+    assert read("select `a`.b from `Silver`.`SLV_shop__orders_state` a") == [state]
+    assert read("select 1 as id") == []
+    assert read("select b.id from bronze.other b") == [None]
+    assert read("select id from bronze.raw_orders join silver.slv_shop__orders_state using (id)") == [state, None]
+    # In comments: itself, the mart, and what is not there yet.
+    assert read(f"select 1 -- silver.slv_shop__orders, {MART}") == []
+    assert read("select 1 -- silver.slv_shop__orders_state", absent=["slv_shop__orders_state"]) == [None]
+    renderer = mart(answers={**BEHIND, **described("slv_shop__orders", Type="MANAGED", Provider="delta")})
+    renderer.answers["describe history silver.slv_shop__orders limit 1"] = [
+        {"version": 1, "timestamp": "2024-05-02", "operation": "WRITE"}
+    ]
+    name = "silver.slv_shop__orders"
+    assert renderer.render("inputs_of_relation", name, []) == [f"{name} 1 2024-05-02"]
+    for details in ({"Type": "EXTERNAL", "Provider": "parquet"}, {"Type": "MANAGED"}):
+        renderer.answers |= described("slv_shop__orders", **details)
+        assert renderer.render("inputs_of_relation", name, []) == [None]
+    assert renderer.render("relations_named", "select 1 from silver.slv_shop__orders") == [name]
+
+
+def test_newest_commit() -> None:
+    renderer = mart(answers={**BEHIND, "call show_commits": [{"commit_time": "20240501"}]})
+    state = "silver.slv_shop__orders_state"
+    assert renderer.render("newest_commit", state, "delta") == f"{state} 3 2024-05-01"
+    assert renderer.render("newest_commit", state, "hudi") == f"{state} 20240501"
 
 
 @pytest.mark.parametrize(("older", "seen"), [(["VACUUM END", "MERGE", "WRITE"], "7 d7"), (["VACUUM START"], "9 d9")])
@@ -626,21 +665,23 @@ def test_maintenance_is_no_change_of_an_input(older: list[str], seen: str) -> No
     answers = {"limit 100": commits, "limit 1": commits[:1]}
     renderer = mart(answers=answers)
     state = "silver.slv_shop__orders_state"
-    assert renderer.render("newest_commit", renderer.nodes["model.state"]) == f"{state} {seen}"
+    assert renderer.render("newest_commit", state, "delta") == f"{state} {seen}"
     assert "OPTIMIZE" in renderer.render("maintenance_operations")
 
 
 def test_inputs_fingerprint_follows_sql_views_and_commits() -> None:
     def changed(text: str, **row: Any) -> dict[str, Any]:
-        return {key: [old | row if text in key else old for old in rows] for key, rows in BEHIND.items()}
+        return {key: [old | row if key.endswith(text) else old for old in rows] for key, rows in BEHIND.items()}
 
+    text = "select id from silver.slv_shop__orders_state"
+    other_view = described("slv_shop__orders", Type="VIEW", **{"View Text": text})
     first = mart(answers=BEHIND)
     model = first.context()["model"]
     assert fingerprint(first) == fingerprint(mart(answers=BEHIND))
     others = {
-        fingerprint(mart(answers=changed("history", version=4))),
-        fingerprint(mart(answers=changed("history", timestamp="2024-05-02"))),
-        fingerprint(mart(answers=changed("extended", data_type="select 2"))),
+        fingerprint(mart(answers=changed("limit 1", version=4))),
+        fingerprint(mart(answers=changed("limit 1", timestamp="2024-05-02"))),
+        fingerprint(mart(answers={**BEHIND, **other_view})),
         first.render("inputs_fingerprint", model | {"compiled_code": "select 2"}),
         fingerprint(mart(parents=["source.of.something"])),
     }

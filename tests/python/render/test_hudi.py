@@ -319,12 +319,19 @@ def test_table_that_would_be_made_the_same_is_overwritten() -> None:
     columns = typed(("id", "string"), ("_cdc_record_key", "string"))
     assert renderer.render("is_made_as", STATE, columns) is True
     assert renderer.render("is_made_as", STATE, typed(("id", "int"), ("_cdc_record_key", "string"))) is False
+    assert renderer.render("is_made_as", STATE, columns[::-1]) is False
     # What a rewrite for other columns has to keep, an overwrite would forget.
     kept = renderer.render("replace_hudi_table", STATE, "select 1 as id", {"alluvium.a": "1"})
     assert kept.startswith("drop table if exists")
     other = making(partition_by=["id"])
     other.answers["show tblproperties"] = properties
     assert other.render("is_made_as", STATE, columns) is False
+    made_as = other.render("fingerprint_of_making", other.render("hudi_properties", True))
+    other.answers["show tblproperties"] = [{"key": "alluvium.made_as", "value": made_as}]
+    assert other.render("is_made_as", STATE, columns) is False
+    other.columns = ["_cdc_record_key", "id"]
+    assert other.render("is_made_as", STATE, columns) is True
+    assert other.render("is_made_as", STATE, columns[::-1]) is True
     other.answers["show tables in silver like 'slv_shop__orders_state'"] = []
     assert other.render("is_in_catalog", STATE) is False
     assert other.render("is_made_as", STATE, columns) is False
@@ -429,27 +436,30 @@ def test_table_that_is_replaced_is_not_dropped_before() -> None:
     assert has_noted(hudi(materialized="table", **mart).does("note_inputs"))
 
 
-def test_tables_of_models_that_failed_are_read_anew() -> None:
-    def node(name: str, file_format: str) -> dict[str, Any]:
-        return {"schema": "gold", "alias": name, "config": {"file_format": file_format}}
+def test_what_failed_models_leave() -> None:
+    def node(name: str, file_format: str, materialized: str = "table") -> dict[str, Any]:
+        return {"schema": "gold", "alias": name, "config": {"file_format": file_format, "materialized": materialized}}
 
     def result(of: str, status: str) -> SimpleNamespace:
         return SimpleNamespace(status=status, node=SimpleNamespace(unique_id=of))
 
     nodes = {"model.a": node("a", "hudi"), "model.b": node("b", "hudi"), "model.c": node("c", "delta")}
-    nodes["model.new"] = node("new", "hudi")
+    nodes |= {"model.new": node("new", "hudi", "incremental"), "model.view": node("view", "delta", "view")}
     results = [result("model.a", "error"), result("model.b", "success"), result("model.c", "error")]
-    results += [result("model.new", "error"), result("test.d", "error")]
+    results += [result("model.new", "error"), result("model.view", "error"), result("test.d", "error")]
     # dbt takes one that a full refresh was to drop for gone.
     answers: dict[str, Any] = {
         "refresh table": [],
+        "drop table": [],
         "show tables in gold like 'a'": [{"tableName": "a"}],
         "show tables": [],
     }
     renderer = Renderer(nodes=nodes, answers=answers, absent=["new", "a"])
-    asked = [sql for sql in renderer.does("refresh_failed_tables", results) if sql.startswith("refresh")]
-    assert asked == ["refresh table gold.a"]
-    assert "refresh table gold.a" in renderer.does("release_session", results)
+    steps = [sql for sql in renderer.does("clean_up_failed_tables", results) if not sql.startswith("show")]
+    rebuilt = {of: renderer.render("name_of_rebuilt", relation(of, "gold")) for of in ("a", "c", "new")}
+    drops = {of: f"drop table if exists {rebuilt[of]}" for of in rebuilt}
+    assert steps == [drops["a"], "refresh table gold.a", drops["c"], drops["new"]]
+    assert set(steps) <= set(renderer.does("release_session", results))
 
 
 def test_dbts_own_makes_and_drops_all_other_tables() -> None:

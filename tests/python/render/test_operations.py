@@ -213,6 +213,15 @@ def test_tables_to_maintain() -> None:
     assert renderer.render("table_figures", table) == {"files": 3, "bytes": 9000}
     assert renderer.render("compaction_sql", table) == "optimize silver.slv_shop__orders_state"
     assert renderer.render("vacuum_sql", table, 168) == "vacuum silver.slv_shop__orders_state retain 168 hours"
+    # As the catalog has it, whatever its model says now.
+    renderer.tables_of_hudi = ["slv_shop__orders_state"]
+    assert renderer.render("tables_to_maintain", "m", ["slv_shop__orders_state"]) == [table | {"file_format": "hudi"}]
+    assert renderer.render("built_table", LOG) == {"relation": LOG, "file_format": "delta"}
+    renderer.views = ["stg_shop__orders"]
+    assert renderer.render("built_table", LOG) is None
+    renderer.absent = ["slv_shop__orders_state", "stg_shop__orders"]
+    assert renderer.render("built_table", STATE) is None
+    assert renderer.render("tables_to_maintain", "m", ["stg_shop__orders", "slv_shop__orders_state"]) == []
 
 
 def test_vacuum_tables() -> None:

@@ -161,6 +161,7 @@ def test_vacuum_alone() -> None:
                 "slv_shop__orders_history",
                 "agg_sales",
                 "fct_sales",
+                "orders_at",
             )
         ),
         "reset spark.sql.sources.parallelPartitionDiscovery.parallelism",
@@ -283,8 +284,9 @@ def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
         "as is_older": [{"is_older": False}],
     }
     log = {"relation": LOG, "file_format": "delta"}
-    mart = {"schema": "gold", "alias": "agg_sales", "config": {"file_format": "hudi"}}
+    mart = {"schema": "gold", "alias": "agg_sales", "config": {"file_format": "delta"}}
     tables = {"logs": [log], "states": [], "histories": [], "others": [mart]}
+    macros.tables_of_hudi = ["agg_sales"]
     ran = macros.does("vacuum_tables_of_feed", tables, 168)
     assert [sql for sql in ran if sql.startswith(("vacuum", "call run"))] == [
         f"vacuum {LOG} retain 168 hours",
@@ -628,7 +630,10 @@ def test_steps_of_the_operation() -> None:
     assert renderer.does("show_purge", made, tables, [HASH], found, REQUEST) == []
     assert len(renderer.does("show_purged_files", LINES)) == 1
     assert renderer.does("show_what_is_left", made, tables, REQUEST) == []
-    assert len(renderer.does("vacuum_tables_of_feed", tables, 168)) == 7
+    assert len(renderer.does("vacuum_tables_of_feed", tables, 168)) == 8
+    beside = [f"show tables in silver like 'agg_sales__{name}_*'" for name in ("rebuilt", "replaced")]
+    assert renderer.does("drop_what_is_left_beside", relation("agg_sales")) == beside
+    assert set(beside) <= set(renderer.does("purge_tables", made, tables, LINES, found, False))
     properties = renderer.render("properties_after_purge", STATE)
     assert properties["applied_batch.stg_shop__orders"] == 0
     assert set(properties) == {"applied_batch.stg_shop__orders", "purged"}
