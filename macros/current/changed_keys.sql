@@ -49,7 +49,7 @@ where _cdc_batch > {{ batches.after }}
 #}
 {% macro delete_vanished_keys(state, key) %}
     {%- do alluvium.require_one_of("delete_vanished_keys: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) if execute -%}
-    {%- if execute and alluvium.is_hudi() -%}
+    {%- if execute and alluvium.is_hudi() and config.get("materialized") == "incremental" -%}
         {%- do alluvium.require_incremental("delete_vanished_keys", "merge") -%}
         {%- do alluvium.require_post_hook("delete_vanished_keys", "record_applied_batches") -%}
     {%- elif execute and is_incremental() and not flags.EMPTY -%}

@@ -182,6 +182,7 @@ class Pipeline:
             [
                 "--quiet",
                 "--no-use-colors",
+                "--no-write-json",
                 "build",
                 *("--project-dir", str(self.project)),
                 *("--profiles-dir", str(REPOSITORY)),

@@ -291,6 +291,8 @@ class Project:
             result = dbtRunner().invoke(
                 [
                     "--no-use-colors",
+                    # Nobody reads the manifest, and writing it, twice, is a quarter of a run of one model (dbt 1.11).
+                    "--no-write-json",
                     command,
                     *("--project-dir", str(self.folder)),
                     *("--profiles-dir", str(self.folder)),

@@ -124,6 +124,7 @@ def test_overwritten_in_the_mode_of_another_thread(mode: Project) -> None:
     assert rows_of(mode, "fct_overwritten") == [(0, "DE")]
 
 
+@pytest.mark.slow
 def test_marts_that_are_views_and_tables(mode: Project) -> None:
     """And those that become another kind. A table, too, has its old rows until the new ones are there."""
     rows = sorted((row["id"], row["country"]) for row in mode.rows(f"{SILVER}.{STATE}") if not row["_is_deleted"])
@@ -190,6 +191,7 @@ def test_what_is_behind_a_mart_is_what_the_catalog_has(project_of_marts: Project
     assert commits("fct_reading") == newest
 
 
+@pytest.mark.slow
 def test_own_filter_of_what_is_computed_whole_is_refused(project_of_marts: Project, is_hudi: bool) -> None:
     refused = set(FILTERED) if is_hudi else {"fct_overwritten_filtered"}
     for attempt in range(2):
@@ -217,6 +219,7 @@ def test_partitions_that_would_change_their_values_are_refused(project_of_marts:
     of_state.write_text(before, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_empty_text_stops_a_mart_in_partitions(project_of_marts: Project) -> None:
     """A partition cannot have one: it would be NULL, without a word. As the mart is changed, and as it is made."""
     marts = ["fct_overwritten", "fct_changed"]

@@ -613,6 +613,7 @@ def test_types_that_hudi_has(data_type: str, fits: bool) -> None:
 
 
 def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None:
+    assert hudi(materialized="table", incremental=False).does("delete_vanished_keys", STATE, ["id"]) == []
     appended = hudi(strategy="append").refusal("delete_vanished_keys", STATE, ["id"])
     assert 'incremental_strategy is "append"; allowed: merge' in appended
     unhooked = hudi(post_hooks=()).refusal("delete_vanished_keys", STATE, ["id"])

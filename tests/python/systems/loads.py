@@ -79,7 +79,13 @@ class SystemUnderTest:
 
         places = ("--project-dir", str(REPOSITORY), "--profiles-dir", str(REPOSITORY))
         result: Any = dbtRunner().invoke(
-            ["--quiet", command, "--select", f"@source:{self.source}", *places, "--vars", self._variables, *arguments]
+            [
+                *("--quiet", "--no-write-json", command),
+                *("--select", f"@source:{self.source}"),
+                *places,
+                *("--vars", self._variables),
+                *arguments,
+            ]
         )
         assert result.exception is None, result.exception
         failed = {node.node.name: node.message for node in result.result if node.status in ("error", "fail")}
