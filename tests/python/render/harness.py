@@ -138,6 +138,7 @@ class Renderer:
         on_schema_change: the model's ``on_schema_change``.
         file_format: the model's ``file_format``.
         location_root: the model's ``location_root``.
+        persist_docs: the model's ``persist_docs``.
         contract: the model's ``contract``.
         asserted: queries whose columns were held against a contract.
         made: queries that dbt-spark was to make a table or a view of.
@@ -179,6 +180,7 @@ class Renderer:
     on_schema_change: str = "append_new_columns"
     file_format: str = "delta"
     location_root: str | None = None
+    persist_docs: Mapping[str, bool] = field(default_factory=dict)
     contract: Mapping[str, Any] = field(default_factory=dict)
     asserted: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
@@ -266,6 +268,7 @@ class Renderer:
                 full_refresh=self.full_refresh,
                 partition_by=self.partition_by,
                 location_root=self.location_root,
+                persist_docs=self.persist_docs,
                 contract=SimpleNamespace(**self.contract) if self.contract else None,
             ),
             "context": {name: self._seen(name) for name in DBTS_OWN}

@@ -630,6 +630,9 @@ def test_require_hudi() -> None:
     for macro in ("require_hudi", "require_session_of_hudi"):
         with pytest.raises(Exception, match="ALLUVIUM_FILE_FORMAT=hudi"):
             renderer.render(macro, "m")
+    with_comments = hudi(persist_docs={"relation": True, "columns": True})
+    assert "persist_docs.columns is true; allowed: false" in with_comments.refusal("require_hudi", "m")
+    hudi(persist_docs={"relation": True, "columns": False}).render("require_hudi", "m")
     elsewhere = hudi(location_root="s3a://bucket/silver")
     assert 'location_root is "s3a://bucket/silver"' in elsewhere.refusal("require_hudi", "m")
     assert "macro behind a table of Hudi's" in hudi(root_macros={}).refusal("require_hudi", "m")
