@@ -80,6 +80,11 @@
         {%- set node = graph.nodes[result.node.unique_id] -%}
         {%- set table = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
         {%- do run_query("drop table if exists " ~ alluvium.name_of_rebuilt(table)) if node.config.materialized in ["incremental", "table"] -%}
-        {%- do run_query("refresh table " ~ table) if node.config.file_format == "hudi" and alluvium.is_in_catalog(table) -%}
+        {%- do run_query("refresh table " ~ table) if node.config.file_format == "hudi" and alluvium.is_in_catalog(table) and alluvium.is_session_of_hudi_1_0() -%}
     {%- endfor -%}
+{% endmacro %}
+
+
+{% macro is_session_of_hudi_1_0() %}
+    {{ return("HoodieSparkSessionExtension" in (alluvium.session_setting("spark.sql.extensions") or "") and alluvium.table_version_of_hudi() == "EIGHT") }}
 {% endmacro %}

@@ -59,7 +59,6 @@
 
 {# At the end of a build, whatever came of it; by hand after one that was killed. #}
 {% macro release_session(results=[]) %}
-    {%- do alluvium.clean_up_failed_tables(results) if execute -%}
     {%- if execute and alluvium.is_session_shared() -%}
         {%- set claim = alluvium.session_setting("alluvium.build") -%}
         {%- set ended = claim if flags.WHICH == "run-operation" else alluvium.run_id() -%}
@@ -70,6 +69,8 @@
             {%- do run_query("reset alluvium.build") -%}
         {%- endif -%}
     {%- endif -%}
+    {#- Last: a table may be in a state that no statement on it succeeds. -#}
+    {%- do alluvium.clean_up_failed_tables(results) if execute -%}
 {% endmacro %}
 
 

@@ -46,6 +46,7 @@ SWAPS = {
     "second_half_again": [[*SNAPSHOT, *swap(200), *swap(205)[2:]]],
     "second_half_again_later": [[*SNAPSHOT, *swap(200)], swap(205)[2:]],
 }
+SLOW = ("swap_again_lower", "swap_again_at_once", "second_half_again_later")
 FEEDS = [
     *(
         Feed(
@@ -54,6 +55,7 @@ FEEDS = [
             [{f"t+0+{9 * number}.json": lines(*events)} for number, events in enumerate(rounds)],
             cdc=FULL,
             models=MODELS,
+            slow=name in SLOW,
         )
         for name, rounds in SWAPS.items()
     ),
@@ -72,7 +74,9 @@ FEEDS = [
 ]
 
 
-@pytest.mark.parametrize("feed", SWAPS)
+@pytest.mark.parametrize(
+    "feed", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in SWAPS]
+)
 def test_swap_that_is_sent_again_leaves_both_rows(project: Project, feed: str) -> None:
     living = {found["id"]: (found["name"], found["_cdc_unresolved_columns"]) for found in project.living(feed)}
     assert living == {1: ("b", None), 2: ("a", None)}

@@ -449,17 +449,31 @@ def test_what_failed_models_leave() -> None:
     results += [result("model.new", "error"), result("model.view", "error"), result("test.d", "error")]
     # dbt takes one that a full refresh was to drop for gone.
     answers: dict[str, Any] = {
-        "refresh table": [],
-        "drop table": [],
+        **{"refresh table": [], "drop table": []},
         "show tables in gold like 'a'": [{"tableName": "a"}],
         "show tables": [],
+        "set spark.sql.extensions": [{"value": SESSION_OF_HUDI["set"][0]["value"]}],
+        "HoodieTableVersion": [{"version": "EIGHT"}],
     }
     renderer = Renderer(nodes=nodes, answers=answers, absent=["new", "a"])
-    steps = [sql for sql in renderer.does("clean_up_failed_tables", results) if not sql.startswith("show")]
+
+    def steps_of(macro: str) -> list[str]:
+        return [sql for sql in renderer.does(macro, results) if sql.startswith(("drop", "refresh"))]
+
     rebuilt = {of: renderer.render("name_of_rebuilt", relation(of, "gold")) for of in ("a", "c", "new")}
-    drops = {of: f"drop table if exists {rebuilt[of]}" for of in rebuilt}
-    assert steps == [drops["a"], "refresh table gold.a", drops["c"], drops["new"]]
-    assert set(steps) <= set(renderer.does("release_session", results))
+    drops = [f"drop table if exists {rebuilt[of]}" for of in ("a", "c", "new")]
+    assert steps_of("clean_up_failed_tables") == [drops[0], "refresh table gold.a", *drops[1:]]
+    # After the session is free, since it may fail.
+    shared = renderer.does("release_session", results)
+    assert shared[0] == "set alluvium.is_shared"
+    assert shared[1:] == renderer.does("clean_up_failed_tables", results)
+    answers["HoodieTableVersion"] = [{"version": "NINE"}]
+    assert renderer.render("is_session_of_hudi_1_0") is False
+    assert steps_of("clean_up_failed_tables") == drops
+    # No Hudi that could be asked.
+    answers["set spark.sql.extensions"] = [{"value": "io.delta.sql.DeltaSparkSessionExtension"}]
+    del answers["HoodieTableVersion"]
+    assert steps_of("clean_up_failed_tables") == drops
 
 
 def test_dbts_own_makes_and_drops_all_other_tables() -> None:
