@@ -44,9 +44,8 @@ MORE_SUITES = {
 }
 
 
-def test_resets_partitions_and_bugs_of_hudi() -> None:
-    suites = [f"{PIPELINE}/test_{name}.py" for name in ("table_resets", "partitions")]
-    assert " passed" in run("--file-format", "hudi_mor", *OF_HUDI, *suites, "-m", "not slow")
+def test_partitions_and_bugs_of_hudi() -> None:
+    assert " passed" in run("--file-format", "hudi_mor", *OF_HUDI, f"{PIPELINE}/test_partitions.py")
 
 
 @pytest.mark.slow
