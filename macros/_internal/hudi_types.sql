@@ -23,9 +23,10 @@
 {% endmacro %}
 
 
-{# What Avro has, and what Hudi (1.2.0) writes into a Hive metastore. #}
+{# What Avro has, and what Hudi (1.2.0) writes into a Hive metastore. A declared type may have blanks and capitals. #}
 {% macro is_type_of_hudi(data_type) %}
-    {%- if modules.re.search("map<(?!string,)|(?:^|[<,:])(?:void|interval[^<>,:]*)(?:$|[>,])", data_type) -%}
+    {%- set data_type = modules.re.sub("\\s*([<>,:])\\s*", "\\1", data_type | trim) -%}
+    {%- if modules.re.search("(?i)map<(?!string,)|(?:^|[<,:])(?:void|interval[^<>,:]*)(?:$|[>,])", data_type) -%}
         {{ return(false) }}
     {%- endif -%}
     {%- for name in modules.re.findall("[<,]([^<>,:]+):", data_type) if not modules.re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name) -%}

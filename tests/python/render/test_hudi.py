@@ -8,10 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from dbt_common.exceptions import CompilationError
 
 from .feeds import column, feed
-from .harness import SESSION_OF_HUDI, Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import REPOSITORY, SESSION_OF_HUDI, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 STATE, HISTORY = relation("slv_shop__orders_state"), relation("slv_shop__orders_history")
 TMP = relation("tmp")
@@ -609,6 +610,11 @@ def test_partitions_of_a_table_of_hudis() -> None:
     [
         ("map<string,array<struct<a:decimal(10,2),B_1:int>>>", True),
         ("struct<void:int,interval:string>", True),
+        ("struct<title: string, firstName : STRING, names: Map < String, array<int> >>", True),
+        ("struct<title: string, größe: int>", False),
+        ("MAP<INT, STRING>", False),
+        ("struct<a: int, b: VOID>", False),
+        (" Interval Day", False),
         ("struct<$numberLong:string>", False),
         ("struct<größe:int>", False),
         ("map<int,string>", False),
@@ -624,6 +630,16 @@ def test_types_that_hudi_has(data_type: str, fits: bool) -> None:
         renderer.render("require_columns_of_hudi", "m", typed(("id", data_type)))
     else:
         assert "m: type of column id is" in renderer.refusal("require_columns_of_hudi", "m", typed(("id", data_type)))
+
+
+def test_types_of_the_source_systems_but_odd_names_are_in_hudi_too() -> None:
+    renderer, types = hudi(), set()
+    for path in REPOSITORY.glob("models/bronze/**/*.yml"):
+        for source in yaml.safe_load(path.read_text("utf-8")).get("sources", []):
+            types |= {column["data_type"] for table in source["tables"] for column in table["columns"]}
+    refused = {data_type for data_type in types if not renderer.render("is_type_of_hudi", data_type)}
+    assert refused == {data_type for data_type in types if "$" in data_type}
+    assert any(data_type.startswith("struct<") for data_type in types - refused)
 
 
 def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None:
