@@ -52,16 +52,22 @@ tblproperties (
 {%- endmacro %}
 
 
-{# With the names as the columns have them: Hudi finds no other (1.2.0). #}
 {% macro partition_clause_of_hudi(columns) %}
+    {%- set names = alluvium.spelled_partitions(columns) -%}
+    {{ return("\npartitioned by (" ~ alluvium.column_list(names) | join(", ") ~ ")" if names else "") }}
+{% endmacro %}
+
+
+{# With the names as the columns have them: Hudi finds no other (1.2.0). #}
+{% macro spelled_partitions(columns) %}
     {%- set spelled, names = {}, [] -%}
     {%- for column in columns -%}
         {%- do spelled.update({column.name | lower: column.name}) -%}
     {%- endfor -%}
     {%- for name in alluvium.partition_names() -%}
-        {%- do names.append(alluvium.quoted_identifier(spelled.get(name | lower, name))) -%}
+        {%- do names.append(spelled.get(name | lower, name)) -%}
     {%- endfor -%}
-    {{ return("\npartitioned by (" ~ names | join(", ") ~ ")" if names else "") }}
+    {{ return(names) }}
 {% endmacro %}
 
 
@@ -109,20 +115,18 @@ tblproperties (
 
 {# In this order, as Delta's tables have it after a full refresh: a `union all` of two goes by it. Columns of partitions are a table's last. #}
 {% macro is_made_as(relation, columns) %}
-    {%- set stored, wanted, of_partitions = [], [], [] -%}
-    {%- set partitions = alluvium.partition_names() | map("lower") | list -%}
+    {%- set stored, wanted, types = [], [], {} -%}
     {%- if alluvium.is_in_catalog(relation)
         and alluvium.table_property(relation, "made_as") == alluvium.fingerprint_of_making(alluvium.hudi_properties("_cdc_record_key" in columns | map(attribute="name"))) -%}
         {%- for column in adapter.get_columns_in_relation(relation) -%}
             {%- do stored.append([column.name, column.dtype]) -%}
         {%- endfor -%}
         {%- for column in columns -%}
-            {%- do (of_partitions if column.name | lower in partitions else wanted).append([column.name, alluvium.stored_type(column.dtype)]) -%}
+            {%- do types.update({column.name: alluvium.stored_type(column.dtype)}) -%}
         {%- endfor -%}
-        {%- for name in partitions -%}
-            {%- for column in of_partitions if column[0] | lower == name -%}
-                {%- do wanted.append(column) -%}
-            {%- endfor -%}
+        {%- set partitions = alluvium.spelled_partitions(columns) -%}
+        {%- for name in types | reject("in", partitions) | list + partitions -%}
+            {%- do wanted.append([name, types.get(name)]) -%}
         {%- endfor -%}
     {%- endif -%}
     {{ return(stored == wanted and stored != []) }}

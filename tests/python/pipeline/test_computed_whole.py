@@ -23,11 +23,11 @@ FEED = Feed("whole", COLUMNS, models=("log", "state", "living"))
 STATE = FEED.nodes["state"]
 
 
-def mart(columns: str, rest: str = "", **config: str) -> str:
-    """The SQL of a mart over the state; `config` has Jinja expressions."""
+def mart(columns: str, rest: str = "", reads: str = STATE, **config: str) -> str:
+    """The SQL of a mart over the state, or over another model; `config` has Jinja expressions."""
     settings = {"contract": '{"enforced": false}', "on_schema_change": '"ignore"'} | config
     said = ", ".join(f"{name}={value}" for name, value in settings.items())
-    return f'{{{{ config({said}) }}}}\nselect {columns}\nfrom {{{{ ref("{STATE}") }}}}\n{rest}\n'
+    return f'{{{{ config({said}) }}}}\nselect {columns}\nfrom {{{{ ref("{reads}") }}}}\n{rest}\n'
 
 
 MERGED = {
@@ -157,19 +157,12 @@ def test_marts_that_are_views_and_tables(mode: Project) -> None:
 def test_what_is_behind_a_mart_is_what_the_catalog_has(project_of_marts: Project) -> None:
     """A model may have been edited since its view or its table was built, and a run may select the mart alone."""
     gold = project_of_marts.folder / "models" / "gold"
-    (gold / "fct_reading.sql").write_text(
-        "{{ config(contract={'enforced': false}, on_schema_change='ignore') }}\n"
-        "select id, country from {{ ref('fct_read') }}",
-        encoding="utf-8",
-    )
+    (gold / "fct_reading.sql").write_text(mart("id, country", reads="fct_read"), encoding="utf-8")
 
     def edited(reads: str, materialized: str) -> None:
-        (gold / "fct_read.sql").write_text(
-            f"{{{{ config(contract={{'enforced': false}}, materialized='{materialized}') }}}}\n"
-            "-- neither pipe_gold.fct_reading nor pipe_gold.fct_of_kinds\n"
-            f"select id, country from {{{{ ref('{reads}') }}}}",
-            encoding="utf-8",
-        )
+        comment = "-- neither pipe_gold.fct_reading nor pipe_gold.fct_of_kinds"
+        sql = mart("id, country", comment, reads, materialized=f'"{materialized}"')
+        (gold / "fct_read.sql").write_text(sql, encoding="utf-8")
 
     def commits(*models: str) -> int | None:
         outcome = project_of_marts.dbt("run", "--select", *models)

@@ -602,6 +602,7 @@ def test_partitions_of_a_table_of_hudis() -> None:
     assert renderer.render("partitions_of_table", STATE) == ["Country"]
     columns = typed(("Country", "string"), ("A", "int"))
     assert renderer.sql("partition_clause_of_hudi", columns) == "partitioned by (`Country`, `A`)"
+    assert renderer.render("spelled_partitions", columns) == ["Country", "A"]
     assert hudi().sql("partition_clause_of_hudi", columns) == ""
 
 
