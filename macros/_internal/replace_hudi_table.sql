@@ -103,7 +103,12 @@ tblproperties (
 {% macro is_on_object_storage() %}
     {#- Not by spark.sql.warehouse.dir, of which Spark shows none that has `url` or `token` in it. -#}
     {%- set location = alluvium.query_rows("describe schema extended " ~ this.schema) | selectattr("info_name", "equalto", "Location") | map(attribute="info_value") | first -%}
-    {{ return(modules.re.match("(?!file:|hdfs:)\\w+://", location or "") is not none) }}
+    {{ return(alluvium.is_path_on_object_storage(location or "")) }}
+{% endmacro %}
+
+
+{% macro is_path_on_object_storage(path) %}
+    {{ return(modules.re.match("(?!file:|hdfs:)\\w+://", path) is not none) }}
 {% endmacro %}
 
 

@@ -54,6 +54,8 @@
         {%- endif -%}
         {%- do run_query("set alluvium.build = " ~ alluvium.run_id()) -%}
     {%- endif -%}
+    {#- Here, where no other build may be in the middle of a rename. -#}
+    {%- do alluvium.mend_killed_renames() if execute and alluvium.is_run() -%}
 {% endmacro %}
 
 

@@ -20,31 +20,41 @@
 {% endmacro %}
 
 
-{#
-    Where a table's files would be, if Delta has committed anything there; none else. A table of binaryFile's lists them, since SQL has no other way
-    to ask of a folder that may not be there. One that a killed run has left is taken, and dropped, by the next.
-#}
+{# If Delta has committed anything there; none else. #}
 {% macro folder_of_lost_ledger(ledger) %}
-    {%- set location = alluvium.location_of_schema(ledger.schema) -%}
-    {%- if not location -%}
-        {{ return(none) }}
-    {%- endif -%}
-    {%- set folder = location.rstrip("/") ~ "/" ~ ledger.identifier -%}
-    {%- set commits = ledger.incorporate(path={"identifier": ledger.identifier ~ "__commits"}) -%}
-    {%- do run_query(alluvium.create_commits_sql(commits, folder)) -%}
-    {%- do run_query("refresh table " ~ commits) -%}
-    {%- set is_there = alluvium.query_rows("select count(*) as commit_count from " ~ commits)[0].commit_count > 0 -%}
-    {%- do run_query("drop table " ~ commits) -%}
-    {{ return(folder if is_there else none) }}
+    {%- set folder = alluvium.folder_of_table(ledger) -%}
+    {{ return(folder if folder and alluvium.has_commits(ledger, folder, false) else none) }}
 {% endmacro %}
 
 
-{% macro create_commits_sql(commits, folder) -%}
+{# Where a table's files would be; none where the catalog has no place for its schema. #}
+{% macro folder_of_table(table) %}
+    {%- set location = alluvium.location_of_schema(table.schema) -%}
+    {{ return(location.rstrip("/") ~ "/" ~ table.identifier if location else none) }}
+{% endmacro %}
+
+
+{#
+    A table of binaryFile's lists the folder, since SQL has no other way to ask of one that may not be there. One that a killed run has left is taken, and
+    dropped, by the next.
+#}
+{% macro has_commits(table, folder, is_hudi) %}
+    {%- set commits = alluvium.beside_table(table, "commits") -%}
+    {%- do run_query(alluvium.create_commits_sql(commits, folder, is_hudi)) -%}
+    {%- do run_query("refresh table " ~ commits) -%}
+    {%- set is_there = alluvium.query_rows("select count(*) as commit_count from " ~ commits)[0].commit_count > 0 -%}
+    {%- do run_query("drop table " ~ commits) -%}
+    {{ return(is_there) }}
+{% endmacro %}
+
+
+{# Hudi's commits have names by its version; its properties are there before the first. #}
+{% macro create_commits_sql(commits, folder, is_hudi) -%}
     create table if not exists {{ commits }}
     using binaryFile
     options (
-        'pathGlobFilter' '*.json',
-        'path' {{ alluvium.string_literal(folder ~ "/_delta_log") }}
+        'pathGlobFilter' {{ "'hoodie.properties'" if is_hudi else "'*.json'" }},
+        'path' {{ alluvium.string_literal(folder ~ ("/.hoodie" if is_hudi else "/_delta_log")) }}
     )
 {%- endmacro %}
 

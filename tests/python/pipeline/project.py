@@ -158,8 +158,9 @@ class Outcome:
 
     @property
     def failed(self) -> set[str]:
-        """Names of the nodes that did not pass."""
-        return {name for name, status in self.status.items() if status not in ("success", "pass", "warn", "no-op")}
+        """Names of the nodes that did not pass; the error, where dbt came to none."""
+        nodes = {name for name, status in self.status.items() if status not in ("success", "pass", "warn", "no-op")}
+        return nodes | ({self.error} - {""})
 
 
 class Project:
@@ -272,7 +273,7 @@ class Project:
             outcome = self.dbt("build", "--select", *models)
         expected = {name for feed in feeds for name in feed.fails}
         unexpected = {
-            name: outcome.messages[name]
+            name: outcome.messages.get(name, name)
             for name in outcome.failed
             if not any(name.startswith(prefix) for prefix in expected)
         }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from .events import Event, flattened, lines, mysql, postgresql
 from .project import Feed, Project
 
@@ -36,6 +38,7 @@ FEEDS = [
             },
         ],
         models=("log", "state", "living", "history"),
+        slow=True,
         before={1: lambda project: project.redeclare("altered", COLUMNS, replica_identity="full")},
     ),
     # Declared FULL by mistake, then as it is.
@@ -47,6 +50,7 @@ FEEDS = [
             {"t+0+2.json": lines(flattened("c", 30, row(2, "other", 1)))},
         ],
         cdc={"shape": "flattened", "replica_identity": "full"},
+        slow=True,
         before={1: lambda project: project.redeclare("taken_back", COLUMNS, replica_identity="default")},
     ),
     # ALTER TABLE ... MODIFY: MicroTimestamp and double from the second line on, and no schema in a line.
@@ -74,6 +78,7 @@ FEEDS = [
 ]
 
 
+@pytest.mark.slow
 def test_value_from_before_the_table_was_altered_is_held_or_named(project: Project) -> None:
     before = {found["id"]: (found["body"], found["rev"]) for found in project.living_rows("altered", 0)}
     assert before == {1: ("long", 2), 3: ("long, too", 2)}
@@ -81,6 +86,7 @@ def test_value_from_before_the_table_was_altered_is_held_or_named(project: Proje
     assert now == {1: (None, ["body"]), 2: ("other", None), 3: ("long, too", None)}
 
 
+@pytest.mark.slow
 def test_history_names_it_too(project: Project) -> None:
     found = [(one["body"], one["rev"], one["_cdc_unresolved_columns"]) for one in project.history("altered")]
     assert sorted(found, key=str) == [
@@ -93,6 +99,7 @@ def test_history_names_it_too(project: Project) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_log_that_was_decoded_with_another_replica_identity_is_warned_of(project: Project) -> None:
     assert f"altered: {SAID}" in project.outcomes[1].printed
     assert f"taken_back: {SAID}" in project.outcomes[1].printed

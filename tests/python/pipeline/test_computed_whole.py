@@ -107,6 +107,7 @@ def rows_of(project: Project, mart: str) -> list[tuple[int, str]]:
     return sorted((row["id"], row["country"]) for row in project.rows(f"{GOLD}.{mart}"))
 
 
+@pytest.mark.slow
 def test_overwritten_in_the_mode_of_another_thread(mode: Project) -> None:
     for number, files in enumerate((FIRST, SECOND)):
         mode.land(FEED, files)

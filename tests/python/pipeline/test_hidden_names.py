@@ -1,9 +1,16 @@
-"""Tables and columns with names that Spark does not show in settings and properties: it takes them for secrets."""
+"""Tables and columns with names that Spark does not show in settings and properties: it takes them for secrets.
+
+A slow suite.
+"""
 
 from __future__ import annotations
 
+import pytest
+
 from .events import lines, postgresql
 from .project import Feed, Project
+
+pytestmark = pytest.mark.slow
 
 FEED = "hourly_tokens"  # the first word has "url" in it
 FEEDS = [

@@ -1,4 +1,7 @@
-"""PostgreSQL events that are sent again with another end of the transaction before: their own lsn tells them."""
+"""PostgreSQL events that are sent again with another end of the transaction before: their own lsn tells them.
+
+A slow suite.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import pytest
 
 from .events import NOON_MS, Event, lines, postgresql
 from .project import Feed, MakeProject, Project
+
+pytestmark = pytest.mark.slow
 
 COLUMNS = {"id": "int", "name": "string"}
 FULL = {"replica_identity": "full"}
@@ -46,7 +51,6 @@ SWAPS = {
     "second_half_again": [[*SNAPSHOT, *swap(200), *swap(205)[2:]]],
     "second_half_again_later": [[*SNAPSHOT, *swap(200)], swap(205)[2:]],
 }
-SLOW = ("swap_again_lower", "swap_again_at_once", "second_half_again_later")
 FEEDS = [
     *(
         Feed(
@@ -55,7 +59,6 @@ FEEDS = [
             [{f"t+0+{9 * number}.json": lines(*events)} for number, events in enumerate(rounds)],
             cdc=FULL,
             models=MODELS,
-            slow=name in SLOW,
         )
         for name, rounds in SWAPS.items()
     ),
@@ -74,9 +77,7 @@ FEEDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "feed", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in SWAPS]
-)
+@pytest.mark.parametrize("feed", SWAPS)
 def test_swap_that_is_sent_again_leaves_both_rows(project: Project, feed: str) -> None:
     living = {found["id"]: (found["name"], found["_cdc_unresolved_columns"]) for found in project.living(feed)}
     assert living == {1: ("b", None), 2: ("a", None)}
@@ -87,7 +88,6 @@ def test_rows_without_a_key_are_counted_once(project: Project) -> None:
     assert Counter(found["what"] for found in project.living("keyless_again")) == {"a": 1, "b": 1}
 
 
-@pytest.mark.slow
 def test_purged_event_stays_out(make_project: MakeProject) -> None:
     feed = Feed("purged_again", COLUMNS, models=("log", "state", "living"))
     project = make_project("purged_again", [feed])

@@ -25,10 +25,11 @@ COLUMNS = {"id": "int", "note": "string", "until": "timestamp_ntz"}
 UNTIL = {"until": 9_223_372_036_825_200_000}
 FIRST = {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "note": "old", **UNTIL}) for n in range(2)))}
 SECOND = {"t+0+2.json": lines(postgresql("u", 20, {"id": 0, "note": "new", **UNTIL}))}
-OLD, NEW = {0: "old", 1: "old"}, {0: "new", 1: "old"}
-LATE, SETTING, LEFT, FAILED, SHAPED, MOVED = FEEDS_HERE = tuple(
+THIRD = {"t+0+5.json": lines(postgresql("u", 30, {"id": 1, "note": "newer"}))}
+OLD, NEW, NEWER = {0: "old", 1: "old"}, {0: "new", 1: "old"}, {0: "new", 1: "newer"}
+LATE, SETTING, LEFT, FAILED, SHAPED, MOVED, MAKING_ROOM, TAKING_THE_NAME = FEEDS_HERE = tuple(
     Feed(name, COLUMNS, models=("log", "state", "living"), recorded=True)
-    for name in ("late", "setting", "left", "failed", "shaped", "moved_to_delta")
+    for name in ("late", "setting", "left", "failed", "shaped", "moved_to_delta", "making_room", "taking_the_name")
 )
 
 
@@ -37,7 +38,8 @@ def written(make_project: MakeProject) -> Project:
     project = make_project("writing", FEEDS_HERE)
     for feed in FEEDS_HERE:
         project.land(feed, FIRST)
-    assert not project.dbt("build", "--exclude", "resource_type:test").failed
+    outcome = project.dbt("build", "--exclude", "resource_type:test")
+    assert not outcome.failed, outcome.printed
     return project
 
 
@@ -167,9 +169,9 @@ def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(writte
     row = written.spark.sql(f"select cast(until as string) as until from {SILVER}.{MOVED.nodes['living']}").first()
     assert row
     assert row.until == "+294247-01-10 04:00:25.2"
-    written.land(MOVED, {"t+0+5.json": lines(postgresql("u", 30, {"id": 1, "note": "newer"}))})
+    written.land(MOVED, THIRD)
     assert not written.dbt("run", "--select", f"+{state}").failed
-    assert notes(written, MOVED) == {0: "new", 1: "newer"}
+    assert notes(written, MOVED) == NEWER
     # And back.
     written.edit(MOVED.nodes["state"], ('config(file_format="delta", ', "config("))
     assert not written.dbt("run", "--full-refresh", "--select", state).failed
@@ -233,3 +235,38 @@ def test_commits_that_were_taken_back_are_applied_again(make_project: MakeProjec
     assert rows() == expected
     assert "built anew" not in project.dbt("run").printed
     assert rows() == expected
+
+
+def move_folder(project: Project, table: str, to: str) -> None:
+    """As Hive's metastore does before it has the new name."""
+    folder = folder_of_table(project.spark, SILVER, table)
+    folder.rename(folder.with_name(to))
+    # A killed build's session knows of the table what another one does not.
+    project.spark._jsparkSession.sessionState().catalog().invalidateAllCachedTables()
+
+
+@pytest.mark.parametrize("other_format", ["hudi", "delta"])
+def test_rename_that_was_killed_halfway_is_mended(written: Project, other_format: str) -> None:
+    """Of a table that was to make room, and of one that was to take the name; of Delta, on the way from or to Hudi."""
+    run_id = f"{len(other_format):032x}"
+    making_room, taking_the_name = MAKING_ROOM.nodes["state"], TAKING_THE_NAME.nodes["state"]
+    beside = "using hudi as select 1 as id"
+    if other_format == "delta":
+        for model in (making_room, taking_the_name):
+            written.edit(model, ("config(", 'config(file_format="delta", '))
+        assert not written.dbt("run", "--full-refresh", "--select", making_room, taking_the_name).failed
+    written.spark.sql(f"create table {SILVER}.{making_room}__rebuilt_{run_id} {beside}")
+    move_folder(written, making_room, f"{making_room}__replaced_{run_id}")
+    written.spark.sql(f"create table {SILVER}.{taking_the_name}__replaced_{run_id} {beside}")
+    written.spark.sql(f"alter table {SILVER}.{taking_the_name} rename to {SILVER}.{taking_the_name}__rebuilt_{run_id}")
+    move_folder(written, f"{taking_the_name}__rebuilt_{run_id}", taking_the_name)
+    for feed in (MAKING_ROOM, TAKING_THE_NAME):
+        written.land(feed, SECOND if other_format == "hudi" else THIRD)
+    outcome = written.dbt("run", "--select", f"{MAKING_ROOM.nodes['log']}+", f"{TAKING_THE_NAME.nodes['log']}+")
+    assert not outcome.failed, outcome.messages
+    assert outcome.printed.count("killed while it gave it its name; mended") == 2
+    assert notes(written, MAKING_ROOM) == notes(written, TAKING_THE_NAME) == (NEW if other_format == "hudi" else NEWER)
+    # As any other from here on.
+    assert not written.dbt("run", "--full-refresh", "--select", making_room, taking_the_name).failed
+    tables = written.spark.sql(f"show tables in {SILVER} like '{making_room}*|{taking_the_name}*'").collect()
+    assert {table.tableName for table in tables if not table.isTemporary} == {making_room, taking_the_name}

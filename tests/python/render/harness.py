@@ -255,6 +255,7 @@ class Renderer:
                 dispatch=self._dispatch,
                 get_columns_in_relation=self._columns_in_relation,
                 cache_added=lambda of: self.added.append(of.render()),
+                drop_relation=lambda of: self._run_query(f"drop table if exists {of}"),
             ),
             "api": SimpleNamespace(Relation=SparkRelation),
             "config": _Config(

@@ -327,7 +327,7 @@ def test_ledger_that_the_catalog_has_lost_is_entered_as_it_is() -> None:
         "create_ledger", relation("cdc_notes"), "create table x"
     )
     assert (location, made) == ("describe schema silver", "create table x")
-    assert create == macros.sql("create_commits_sql", relation("cdc_notes__commits"), FOLDER)
+    assert create == macros.sql("create_commits_sql", relation("cdc_notes__commits"), FOLDER, False)
     assert "'path' 's3://bucket/côte d\\'ivoire/silver.db/cdc_notes/_delta_log'" in create
     assert (refresh, drop) == (f"refresh table {COMMITS}", f"drop table {COMMITS}")
     assert count == f"select count(*) as commit_count from {COMMITS}"
@@ -344,6 +344,8 @@ def test_ledger_is_not_looked_for_where_the_catalog_has_it_and_not_entered_where
     assert (drop, made) == (f"drop table {COMMITS}", "create table x")
     assert nothing.does("register_ledger", relation("cdc_notes"))[-1] == drop
     assert nothing.render("folder_of_lost_ledger", relation("cdc_notes")) is None
+    assert nothing.render("folder_of_table", relation("cdc_notes")) == FOLDER
+    assert nothing.render("has_commits", relation("cdc_notes"), FOLDER, False) is False
     assert nothing.render("location_of_schema", "silver") == FOLDER.rpartition("/")[0]
     decoding = Renderer(
         answers={

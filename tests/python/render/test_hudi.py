@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -350,11 +351,116 @@ def test_first_table_on_object_storage_has_its_name_at_once(warehouse: str, is_o
         {"info_name": "Location", "info_value": f"{warehouse}/silver.db"},
     ]
     assert renderer.render("is_on_object_storage") is is_on_object_storage
+    assert renderer.render("is_path_on_object_storage", warehouse) is is_on_object_storage
     last = renderer.render("replace_hudi_table", STATE, "select 1 as id", {})
     assert last.startswith("insert overwrite silver.slv_shop__orders_state" if is_on_object_storage else "drop table")
     renamed = [sql for sql in renderer.queries if sql.startswith("alter table")]
     assert len(renamed) == (0 if is_on_object_storage else 1)
     assert ("hoodie.metadata.enable" in renderer.render("hudi_properties", True)) is is_on_object_storage
+
+
+RUN = "0123456789abcdef" * 2
+NAMES = {"table": STATE.identifier, "rebuilt": f"{NAME}rebuilt_{RUN}", "replaced": f"{NAME}replaced_{RUN}"}
+
+
+def killed(catalog: str, folders: str, hudis: str = "table rebuilt replaced", place: str = "file:/w/s.db") -> Renderer:
+    """After a build that was killed in a rename: the tables of the catalog, and the folders that have commits."""
+    answers: dict[str, Sequence[dict[str, Any]]] = {
+        "describe schema silver": [{"info_name": "Location", "info_value": place}] if place else [],
+        **{text: [] for text in ("create table", "refresh table", "drop table", "alter table")},
+    }
+    for of, name in NAMES.items():
+        answers[f"select count(*) as commit_count from silver.{name}__commits"] = [
+            {"commit_count": int(of in folders.split())}
+        ]
+    nodes = {
+        of: SimpleNamespace(resource_type=of, schema=schema, config=SimpleNamespace(materialized="incremental"))
+        for of, schema in (("model", "silver"), ("seed", "seeds"))
+    }
+    answers[f"show tables in silver like '{NAME}replaced_*'"] = [
+        {"tableName": NAMES["replaced"]} for of in catalog.split() if of == "replaced"
+    ]
+    answers["show tables in silver like '*__rebuilt_*'"] = [
+        {"tableName": name} for name in (NAMES["rebuilt"], "my__rebuilt_table") if "rebuilt" in catalog
+    ]
+    return Renderer(
+        nodes=nodes,
+        absent=[name for of, name in NAMES.items() if of not in catalog.split()],
+        tables_of_hudi=[NAMES[of] for of in hudis.split()],
+        answers=answers,
+    )
+
+
+def mended(renderer: Renderer) -> list[str]:
+    """What was done to the tables, by their short names."""
+    queries = renderer.does("mend_killed_renames")
+    done = [sql for sql in queries if "__commits" not in sql and not sql.startswith(("describe", "show"))]
+    for of in ("rebuilt", "replaced", "table"):
+        done = [sql.replace(f"silver.{NAMES[of]}", of).replace(NAMES[of], of) for sql in done]
+    return done
+
+
+def test_rename_that_was_killed_is_mended() -> None:
+    making_room = killed("table rebuilt", "replaced rebuilt")
+    assert mended(making_room) == [
+        "alter table table set location 'file:/w/s.db/replaced'",
+        "drop table if exists rebuilt",
+    ]
+    assert making_room.messages == [
+        f"Found silver.{STATE.identifier} as a build has left it that was killed while it gave it its name; mended"
+    ]
+    looked = [sql for sql in making_room.queries if sql.startswith("create table if not exists")]
+    assert all("'pathGlobFilter' 'hoodie.properties', 'path' 'file:/w/s.db/" in sql for sql in looked)
+    assert all("/.hoodie'" in sql for sql in looked)
+    # Spark gives no table a name whose folder is there, so it goes, and is made again.
+    taking_the_name = killed("rebuilt replaced", "table replaced")
+    assert mended(taking_the_name) == [
+        "alter table rebuilt set location 'file:/w/s.db/table'",
+        "drop table if exists rebuilt",
+    ]
+    # Between the formats.
+    assert mended(killed("table rebuilt", "replaced rebuilt", hudis="rebuilt")) == [
+        "drop table if exists table",
+        "create table table using delta location 'file:/w/s.db/replaced'",
+        "drop table if exists rebuilt",
+    ]
+    to_delta = killed("rebuilt replaced", "table replaced", hudis="table replaced")
+    assert mended(to_delta) == [
+        "drop table if exists rebuilt",
+        "create table table using delta location 'file:/w/s.db/table'",
+        "drop table if exists rebuilt",
+        "drop table if exists replaced",
+    ]
+    assert to_delta.added == [f"silver.{STATE.identifier}"]
+    assert making_room.render("schemas_of_own_tables") == ["silver"]
+    folder = f"file:/w/s.db/{NAMES['replaced']}"
+    assert making_room.does("mend_killed_rename", "silver", STATE.identifier, RUN)[-3:] == [
+        *making_room.does("move_to_folder", STATE.replace(is_hudi=True), STATE, folder),
+        f"drop table if exists silver.{NAMES['rebuilt']}",
+        f"show tables in silver like '{NAME}replaced_*'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("catalog", "folders", "place"),
+    [
+        ("table", "table", "file:/w/s.db"),
+        # Killed before a rename, and between two.
+        ("table rebuilt", "table rebuilt", "file:/w/s.db"),
+        ("rebuilt replaced", "rebuilt replaced", "file:/w/s.db"),
+        ("rebuilt", "rebuilt", "file:/w/s.db"),
+        # A folder that another run has left.
+        ("table rebuilt", "table rebuilt replaced", "file:/w/s.db"),
+        ("rebuilt", "table rebuilt", "file:/w/s.db"),
+        ("table rebuilt", "replaced rebuilt", "s3a://b/s.db"),
+        ("table rebuilt", "replaced rebuilt", ""),
+    ],
+)
+def test_tables_that_no_rename_has_left_stay_as_they_are(catalog: str, folders: str, place: str) -> None:
+    renderer = killed(catalog, folders, place=place)
+    assert mended(renderer) == []
+    assert renderer.messages == []
+    assert (len(renderer.queries) > 1) == ("rebuilt" in catalog)
 
 
 def test_table_of_deltas_in_the_place_of_one_of_hudis_is_built_beside_it() -> None:

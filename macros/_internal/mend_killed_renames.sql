@@ -1,0 +1,56 @@
+{#
+    Hive's metastore (2.3) moves a table's folder, and enters the new name afterwards. Of a build that is killed in between, the catalog has a table whose folder is another's:
+    without this, each build that follows ends with TableNotFoundException, where a table was to make room, or LOCATION_ALREADY_EXISTS, where the new one was to take the name.
+    Nothing is asked of the folders where the catalog has no table that such a build has left.
+#}
+{% macro mend_killed_renames() %}
+    {%- for schema in alluvium.schemas_of_own_tables() -%}
+        {%- for table in alluvium.query_rows("show tables in " ~ schema ~ " like '*__rebuilt_*'") -%}
+            {%- set found = modules.re.fullmatch("(.+)__rebuilt_([0-9a-f]{32})", table.tableName) -%}
+            {%- do alluvium.mend_killed_rename(schema, found.group(1), found.group(2)) if found -%}
+        {%- endfor -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro schemas_of_own_tables() %}
+    {%- set schemas = [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] -%}
+        {%- do schemas.append(node.schema) -%}
+    {%- endfor -%}
+    {{ return(schemas | unique | list) }}
+{% endmacro %}
+
+
+{#
+    The old rows stay where the old table was to make room; the next rebuild comes to the new ones. Where a table of Hudi's was to take the name, it goes with its folder: Spark gives no
+    table a name whose folder is there. On object storage a rename copies file by file, and a killed one may have left some
+    of them in each place: that needs a hand.
+#}
+{% macro mend_killed_rename(schema, name, run_id) %}
+    {%- set table = api.Relation.create(schema=schema, identifier=name) -%}
+    {%- set rebuilt = load_relation(alluvium.beside_table(table, "rebuilt_" ~ run_id)) -%}
+    {%- set entry = load_relation(table) or rebuilt -%}
+    {%- set replaced = alluvium.beside_table(table, "replaced_" ~ run_id) -%}
+    {%- set moved = table if entry == rebuilt else replaced -%}
+    {%- set folder = alluvium.folder_of_table(moved) -%}
+    {%- if folder and not alluvium.is_path_on_object_storage(folder) and load_relation(moved) is none
+        and alluvium.has_commits(moved, folder, entry.is_hudi) and not alluvium.has_commits(entry, alluvium.folder_of_table(entry), entry.is_hudi) -%}
+        {%- do alluvium.move_to_folder(entry, table, folder) -%}
+        {%- do adapter.drop_relation(rebuilt) -%}
+        {%- do alluvium.drop_tables_beside(table, "replaced") if entry != rebuilt or not entry.is_hudi -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Delta looks for the old folder first (3.3.3), so its table is entered anew. #}
+{% macro move_to_folder(entry, named, folder) %}
+    {%- do log("Found " ~ named ~ " as a build has left it that was killed while it gave it its name; mended", info=true) -%}
+    {%- if entry.is_hudi -%}
+        {%- do run_query("alter table " ~ entry ~ " set location " ~ alluvium.string_literal(folder)) -%}
+    {%- else -%}
+        {%- do adapter.drop_relation(entry) -%}
+        {%- do run_query("create table " ~ named ~ " using delta location " ~ alluvium.string_literal(folder)) -%}
+        {%- do adapter.cache_added(named.incorporate(type="table")) -%}
+    {%- endif -%}
+{% endmacro %}
