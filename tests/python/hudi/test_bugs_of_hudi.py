@@ -6,12 +6,16 @@ Collected with ``--file-format hudi_cow`` or ``hudi_mor`` alone, since a session
 
 from __future__ import annotations
 
+import os
+import select
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -147,3 +151,42 @@ def test_parser_of_hudi_takes_time_travel_from_delta(hudi: SparkSession) -> None
     with pytest.raises(Exception, match="TimeTravelRelation"):
         hudi.sql(f"select * from {TABLE} version as of 0").collect()
     assert hudi.read.option("versionAsOf", 0).table(TABLE).count() == 1
+
+
+def test_second_of_two_appends_that_read_the_table_is_not_stopped(hudi: SparkSession, tmp_path: Path) -> None:
+    """Change logs and ledgers are Delta's (docs/decisions/0030-logs-and-ledgers-are-deltas.md)."""
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    for pipe in (begun, ended):
+        os.mkfifo(pipe)
+    has_begun, is_to_end = os.open(begun, os.O_RDWR), os.open(ended, os.O_RDWR)
+
+    def held(line: int) -> int:
+        with begun.open("wb") as pipe:
+            pipe.write(b".")
+        with ended.open("rb", buffering=0) as pipe:
+            pipe.read(1)
+        return line
+
+    hudi.udf.register("held", held, "int")
+    properties = {
+        "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+        "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
+        "hoodie.cleaner.policy.failed.writes": "LAZY",
+        "hoodie.parquet.small.file.limit": "0",
+        "hoodie.datasource.hive_sync.enable": "false",
+        "hoodie.datasource.meta.sync.enable": "false",
+    }
+    texts = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    hudi.sql(f"create table {TABLE} (line int, batch int) using hudi tblproperties ({texts})")
+    hudi.sql(f"insert into {TABLE} select 0, 1")
+    append = f"insert into {TABLE} select {{}}, 2 from (select 1 as line) where (select max(batch) from {TABLE}) < 2"
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(hudi.sql, append.format("held(line)"))
+        try:
+            assert select.select([has_begun], [], [], 120)[0]
+            hudi.sql(append.format("line"))
+        finally:
+            os.write(is_to_end, b".")
+        first.result()
+    rows = hudi.sql(f"select line, batch from {TABLE} order by batch").collect()
+    assert [tuple(row) for row in rows] == [(0, 1), (1, 2), (1, 2)]

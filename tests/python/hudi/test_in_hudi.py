@@ -7,7 +7,7 @@ from other_session import run
 
 PIPELINE = "tests/python/pipeline"
 MAINTENANCE = "tests/python/hudi/test_maintenance_of_hudi.py"
-OF_HUDI = ["tests/python/hudi/test_bugs_of_hudi.py", MAINTENANCE]
+BUGS = "tests/python/hudi/test_bugs_of_hudi.py"
 # The suites of states, histories, tables without a key, resets, schemas, types, partitions, marts, purges and writes.
 SUITES = [
     f"{PIPELINE}/test_{name}.py"
@@ -45,13 +45,13 @@ MORE_SUITES = {
 
 
 def test_partitions_and_bugs_of_hudi() -> None:
-    assert " passed" in run("--file-format", "hudi_mor", *OF_HUDI, f"{PIPELINE}/test_partitions.py")
+    assert " passed" in run("--file-format", "hudi_mor", BUGS, f"{PIPELINE}/test_partitions.py")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["hudi_cow", "hudi_mor"])
 def test_suites_of_the_pipeline(file_format: str) -> None:
-    assert " passed" in run("--file-format", file_format, *OF_HUDI, *SUITES)
+    assert " passed" in run("--file-format", file_format, BUGS, MAINTENANCE, *SUITES)
 
 
 @pytest.mark.slow
