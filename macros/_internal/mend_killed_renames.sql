@@ -4,7 +4,7 @@
     Nothing is asked of the folders where the catalog has no table that such a build has left.
 #}
 {% macro mend_killed_renames() %}
-    {%- for schema in alluvium.schemas_of_own_tables() -%}
+    {%- for schema in alluvium.schemas_of_selected_tables() -%}
         {%- for table in alluvium.query_rows("show tables in " ~ schema ~ " like '*__rebuilt_*'") -%}
             {%- set found = modules.re.fullmatch("(.+)__rebuilt_([0-9a-f]{32})", table.tableName) -%}
             {%- do alluvium.mend_killed_rename(schema, found.group(1), found.group(2)) if found -%}
@@ -13,10 +13,12 @@
 {% endmacro %}
 
 
-{% macro schemas_of_own_tables() %}
+{# Of the models that are selected, whose schemas dbt has made. #}
+{% macro schemas_of_selected_tables() %}
     {%- set schemas = [] -%}
-    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] -%}
-        {%- do schemas.append(node.schema) -%}
+    {%- for id in selected_resources if id in graph.nodes -%}
+        {%- set node = graph.nodes[id] -%}
+        {%- do schemas.append(node.schema) if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] -%}
     {%- endfor -%}
     {{ return(schemas | unique | list) }}
 {% endmacro %}

@@ -374,8 +374,13 @@ def killed(catalog: str, folders: str, hudis: str = "table rebuilt replaced", pl
             {"commit_count": int(of in folders.split())}
         ]
     nodes = {
-        of: SimpleNamespace(resource_type=of, schema=schema, config=SimpleNamespace(materialized="incremental"))
-        for of, schema in (("model", "silver"), ("seed", "seeds"))
+        schema: SimpleNamespace(resource_type=of, schema=schema, config=SimpleNamespace(materialized=materialized))
+        for of, schema, materialized in (
+            ("model", "silver", "incremental"),
+            ("model", "gold", "view"),
+            ("model", "not_made_yet", "table"),
+            ("seed", "seeds", "seed"),
+        )
     }
     answers[f"show tables in silver like '{NAME}replaced_*'"] = [
         {"tableName": NAMES["replaced"]} for of in catalog.split() if of == "replaced"
@@ -385,6 +390,7 @@ def killed(catalog: str, folders: str, hudis: str = "table rebuilt replaced", pl
     ]
     return Renderer(
         nodes=nodes,
+        selected=["silver", "gold", "seeds", "a.test"],
         absent=[name for of, name in NAMES.items() if of not in catalog.split()],
         tables_of_hudi=[NAMES[of] for of in hudis.split()],
         answers=answers,
@@ -432,7 +438,7 @@ def test_rename_that_was_killed_is_mended() -> None:
         "drop table if exists replaced",
     ]
     assert to_delta.added == [f"silver.{STATE.identifier}"]
-    assert making_room.render("schemas_of_own_tables") == ["silver"]
+    assert making_room.render("schemas_of_selected_tables") == ["silver"]
     folder = f"file:/w/s.db/{NAMES['replaced']}"
     assert making_room.does("mend_killed_rename", "silver", STATE.identifier, RUN)[-3:] == [
         *making_room.does("move_to_folder", STATE.replace(is_hudi=True), STATE, folder),

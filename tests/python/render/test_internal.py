@@ -462,7 +462,7 @@ def test_claim_session() -> None:
     assert Renderer(which="test", answers=dict(SHARED)).does("claim_session") == []
     # A table that a killed build has left, where no other build may be about to rename it.
     model = SimpleNamespace(resource_type="model", schema="silver", config=SimpleNamespace(materialized="table"))
-    mending = Renderer(nodes={"m": model}, answers=SHARED | {"show tables": []})
+    mending = Renderer(nodes={"m": model}, selected=["m"], answers=SHARED | {"show tables": []})
     looked = "show tables in silver like '*__rebuilt_*'"
     assert mending.does("claim_session")[-2:] == [f"set alluvium.build = {mending.render('run_id')}", looked]
 
