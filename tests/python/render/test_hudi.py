@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -360,12 +360,12 @@ def test_first_table_on_object_storage_has_its_name_at_once(warehouse: str, is_o
 
 
 RUN = "0123456789abcdef" * 2
-NAMES = {"table": STATE.identifier, "rebuilt": f"{NAME}rebuilt_{RUN}", "replaced": f"{NAME}replaced_{RUN}"}
+NAMES = {"table": str(STATE.identifier), "rebuilt": f"{NAME}rebuilt_{RUN}", "replaced": f"{NAME}replaced_{RUN}"}
 
 
 def killed(catalog: str, folders: str, hudis: str = "table rebuilt replaced", place: str = "file:/w/s.db") -> Renderer:
     """After a build that was killed in a rename: the tables of the catalog, and the folders that have commits."""
-    answers: dict[str, Sequence[dict[str, Any]]] = {
+    answers: dict[str, Sequence[Mapping[str, Any]]] = {
         "describe schema silver": [{"info_name": "Location", "info_value": place}] if place else [],
         **{text: [] for text in ("create table", "refresh table", "drop table", "alter table")},
     }
