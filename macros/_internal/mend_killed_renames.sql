@@ -26,7 +26,7 @@
 
 {#
     The old rows stay where the old table was to make room; the next rebuild comes to the new ones. Where a table of Hudi's was to take the name, it goes with its folder: Spark gives no
-    table a name whose folder is there. On object storage a rename copies file by file, and a killed one may have left some
+    table a name whose folder is there. One of Delta's needs a hand: entered again it would be an external table, whose folder no later rename moves. On object storage a rename copies file by file, and a killed one may have left some
     of them in each place: that needs a hand.
 #}
 {% macro mend_killed_rename(schema, name, run_id) %}
@@ -36,23 +36,22 @@
     {%- set replaced = alluvium.beside_table(table, "replaced_" ~ run_id) -%}
     {%- set moved = table if entry == rebuilt else replaced -%}
     {%- set folder = alluvium.folder_of_table(moved) -%}
-    {%- if folder and not alluvium.is_path_on_object_storage(folder) and load_relation(moved) is none
+    {%- if folder and (entry.is_hudi or entry != rebuilt) and not alluvium.is_path_on_object_storage(folder) and load_relation(moved) is none
         and alluvium.has_commits(moved, folder, entry.is_hudi) and not alluvium.has_commits(entry, alluvium.folder_of_table(entry), entry.is_hudi) -%}
-        {%- do alluvium.move_to_folder(entry, table, folder) -%}
+        {%- do alluvium.move_to_folder(entry, folder) -%}
         {%- do adapter.drop_relation(rebuilt) -%}
-        {%- do alluvium.drop_tables_beside(table, "replaced") if entry != rebuilt or not entry.is_hudi -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {# Delta looks for the old folder first (3.3.3), so its table is entered anew. #}
-{% macro move_to_folder(entry, named, folder) %}
-    {%- do log("Found " ~ named ~ " as a build has left it that was killed while it gave it its name; mended", info=true) -%}
-    {%- if entry.is_hudi -%}
-        {%- do run_query("alter table " ~ entry ~ " set location " ~ alluvium.string_literal(folder)) -%}
+{% macro move_to_folder(table, folder) %}
+    {%- do log("Found " ~ table ~ " as a build has left it that was killed while it gave a table its name; mended", info=true) -%}
+    {%- if table.is_hudi -%}
+        {%- do run_query("alter table " ~ table ~ " set location " ~ alluvium.string_literal(folder)) -%}
     {%- else -%}
-        {%- do adapter.drop_relation(entry) -%}
-        {%- do run_query("create table " ~ named ~ " using delta location " ~ alluvium.string_literal(folder)) -%}
-        {%- do adapter.cache_added(named.incorporate(type="table")) -%}
+        {%- do adapter.drop_relation(table) -%}
+        {%- do run_query("create table " ~ table ~ " using delta location " ~ alluvium.string_literal(folder)) -%}
+        {%- do adapter.cache_added(table) -%}
     {%- endif -%}
 {% endmacro %}

@@ -147,9 +147,11 @@ tblproperties (
 {% endmacro %}
 
 
+{# By the id of a run: a model's own name may begin with that of another, and go on with the word. #}
 {% macro drop_tables_beside(relation, name) %}
-    {%- set names = alluvium.beside_table(relation, name).identifier ~ "_*" -%}
-    {%- for table in alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ names ~ "'") -%}
-        {%- do run_query("drop table if exists " ~ api.Relation.create(schema=relation.schema, identifier=table.tableName)) -%}
+    {%- set beginning = alluvium.beside_table(relation, name).identifier | lower -%}
+    {%- for table in alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ beginning ~ "_*'") -%}
+        {%- do run_query("drop table if exists " ~ api.Relation.create(schema=relation.schema, identifier=table.tableName))
+            if modules.re.fullmatch(modules.re.escape(beginning) ~ "_[0-9a-f]{32}", table.tableName | lower) -%}
     {%- endfor -%}
 {% endmacro %}

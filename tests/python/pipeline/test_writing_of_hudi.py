@@ -27,9 +27,19 @@ FIRST = {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "note": "old", 
 SECOND = {"t+0+2.json": lines(postgresql("u", 20, {"id": 0, "note": "new", **UNTIL}))}
 THIRD = {"t+0+5.json": lines(postgresql("u", 30, {"id": 1, "note": "newer"}))}
 OLD, NEW, NEWER = {0: "old", 1: "old"}, {0: "new", 1: "old"}, {0: "new", 1: "newer"}
-LATE, SETTING, LEFT, FAILED, SHAPED, MOVED, MAKING_ROOM, TAKING_THE_NAME = FEEDS_HERE = tuple(
+LATE, SETTING, LEFT, FAILED, SHAPED, MOVED, MAKING_ROOM, TAKING_THE_NAME, FROM_DELTA = FEEDS_HERE = tuple(
     Feed(name, COLUMNS, models=("log", "state", "living"), recorded=True)
-    for name in ("late", "setting", "left", "failed", "shaped", "moved_to_delta", "making_room", "taking_the_name")
+    for name in (
+        "late",
+        "setting",
+        "left",
+        "failed",
+        "shaped",
+        "moved_to_delta",
+        "making_room",
+        "taking_the_name",
+        "from_delta",
+    )
 )
 
 
@@ -95,7 +105,7 @@ def test_folders_that_a_killed_rebuild_has_left_stop_no_other(written: Project) 
     for name in ("rebuilt", "replaced", "rebuilt_1", "replaced_1"):
         shutil.copytree(folder, folder.with_name(f"{folder.name}__{name}"))
     # And tables, which go.
-    for name in ("rebuilt_2", "replaced_2"):
+    for name in (f"rebuilt_{2:032x}", f"replaced_{2:032x}"):
         written.spark.sql(f"create table {SILVER}.{state}__{name} using parquet as select 1 as id")
     written.land(LEFT, SECOND)
     assert not written.dbt("run", "--full-refresh", "--select", f"{LEFT.nodes['log']}+").failed
@@ -245,28 +255,40 @@ def move_folder(project: Project, table: str, to: str) -> None:
     project.spark._jsparkSession.sessionState().catalog().invalidateAllCachedTables()
 
 
-@pytest.mark.parametrize("other_format", ["hudi", "delta"])
-def test_rename_that_was_killed_halfway_is_mended(written: Project, other_format: str) -> None:
-    """Of a table that was to make room, and of one that was to take the name; of Delta, on the way from or to Hudi."""
-    run_id = f"{len(other_format):032x}"
+def test_rename_that_was_killed_halfway_is_mended(written: Project) -> None:
+    """Of a table that was to make room, and of one that was to take the name."""
+    run_id = f"{3:032x}"
     making_room, taking_the_name = MAKING_ROOM.nodes["state"], TAKING_THE_NAME.nodes["state"]
     beside = "using hudi as select 1 as id"
-    if other_format == "delta":
-        for model in (making_room, taking_the_name):
-            written.edit(model, ("config(", 'config(file_format="delta", '))
-        assert not written.dbt("run", "--full-refresh", "--select", making_room, taking_the_name).failed
     written.spark.sql(f"create table {SILVER}.{making_room}__rebuilt_{run_id} {beside}")
     move_folder(written, making_room, f"{making_room}__replaced_{run_id}")
     written.spark.sql(f"create table {SILVER}.{taking_the_name}__replaced_{run_id} {beside}")
     written.spark.sql(f"alter table {SILVER}.{taking_the_name} rename to {SILVER}.{taking_the_name}__rebuilt_{run_id}")
     move_folder(written, f"{taking_the_name}__rebuilt_{run_id}", taking_the_name)
     for feed in (MAKING_ROOM, TAKING_THE_NAME):
-        written.land(feed, SECOND if other_format == "hudi" else THIRD)
+        written.land(feed, SECOND)
     outcome = written.dbt("run", "--select", f"{MAKING_ROOM.nodes['log']}+", f"{TAKING_THE_NAME.nodes['log']}+")
     assert not outcome.failed, outcome.messages
-    assert outcome.printed.count("killed while it gave it its name; mended") == 2
-    assert notes(written, MAKING_ROOM) == notes(written, TAKING_THE_NAME) == (NEW if other_format == "hudi" else NEWER)
+    assert outcome.printed.count("killed while it gave a table its name; mended") == 2
+    assert notes(written, MAKING_ROOM) == notes(written, TAKING_THE_NAME) == NEW
     # As any other from here on.
     assert not written.dbt("run", "--full-refresh", "--select", making_room, taking_the_name).failed
     tables = written.spark.sql(f"show tables in {SILVER} like '{making_room}*|{taking_the_name}*'").collect()
     assert {table.tableName for table in tables if not table.isTemporary} == {making_room, taking_the_name}
+
+
+def test_table_of_deltas_that_was_to_make_room_is_mended(written: Project) -> None:
+    """On its way to Hudi."""
+    run_id = f"{4:032x}"
+    state = FROM_DELTA.nodes["state"]
+    written.edit(state, ("config(", 'config(file_format="delta", '))
+    assert not written.dbt("run", "--full-refresh", "--select", f"{state}+").failed
+    written.spark.sql(f"create table {SILVER}.{state}__rebuilt_{run_id} using hudi as select 1 as id")
+    move_folder(written, state, f"{state}__replaced_{run_id}")
+    written.land(FROM_DELTA, SECOND)
+    outcome = written.dbt("run", "--select", f"{FROM_DELTA.nodes['log']}+")
+    assert not outcome.failed, outcome.messages
+    assert notes(written, FROM_DELTA) == NEW
+    written.edit(state, ('config(file_format="delta", ', "config("))
+    assert not written.dbt("run", "--full-refresh", "--select", f"{state}+").failed
+    assert notes(written, FROM_DELTA) == NEW
