@@ -88,10 +88,17 @@
 {% endmacro %}
 
 
-{# The tables and views that a view reads; none stands for one that is no model's. A comment may name one that is not there. #}
+{# The tables and views that a view reads; none stands for one that is no model's. A comment may name one that is not there, and a view that was built before a model got another name the old one. #}
 {% macro relations_named(text) %}
     {%- set pairs = modules.re.findall("\\b(?=(\\w+\\.\\w+))", text | replace("`", "") | lower) -%}
-    {%- set named = [] -%}
+    {%- set named, known, schemas = [], [], [] -%}
+    {%- for node in graph.nodes.values() -%}
+        {%- do known.append((node.schema ~ "." ~ node.alias) | lower) -%}
+        {%- do schemas.append(node.schema | lower) -%}
+    {%- endfor -%}
+    {%- for pair in pairs | unique if pair not in known and pair.split(".")[0] in schemas -%}
+        {%- do named.append(pair) if load_relation(api.Relation.create(schema=pair.split(".")[0], identifier=pair.split(".")[1])) is not none -%}
+    {%- endfor -%}
     {%- for node in graph.nodes.values() if (node.schema ~ "." ~ node.alias) | lower in pairs -%}
         {%- do named.append(node.schema ~ "." ~ node.alias) if load_relation(api.Relation.create(schema=node.schema, identifier=node.alias)) is not none -%}
     {%- endfor -%}

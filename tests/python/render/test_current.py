@@ -647,6 +647,11 @@ def test_inputs_are_those_of_the_catalog() -> None:
         renderer.answers |= described("slv_shop__orders", **details)
         assert renderer.render("inputs_of_relation", name, []) == [None]
     assert renderer.render("relations_named", "select 1 from silver.slv_shop__orders") == [name]
+    # Beside a model's, one that was a model's when the view was built.
+    text = "select a.id from silver.slv_shop__orders as a join silver.before as b using (id)"
+    assert renderer.render("relations_named", text) == ["silver.before", name]
+    renderer.absent = ["before"]
+    assert renderer.render("relations_named", text) == [name]
 
 
 def test_newest_commit() -> None:
