@@ -5,9 +5,8 @@
 #}
 {% macro mend_killed_renames() %}
     {%- for schema in alluvium.schemas_of_selected_tables() -%}
-        {%- for table in alluvium.query_rows("show tables in " ~ schema ~ " like '*__rebuilt_*'") -%}
-            {%- set found = modules.re.fullmatch("(.+)__rebuilt_([0-9a-f]{32})", table.tableName) -%}
-            {%- do alluvium.mend_killed_rename(schema, found.group(1), found.group(2)) if found -%}
+        {%- for rebuilt in alluvium.tables_of_runs(schema, "*", "rebuilt") if rebuilt.relation.identifier.endswith(rebuilt.run_id) -%}
+            {%- do alluvium.mend_killed_rename(schema, rebuilt.beside, rebuilt.run_id) -%}
         {%- endfor -%}
     {%- endfor -%}
 {% endmacro %}
@@ -26,15 +25,14 @@
 
 {#
     The old rows stay where the old table was to make room; the next rebuild comes to the new ones. Where a table of Hudi's was to take the name, it goes with its folder: Spark gives no
-    table a name whose folder is there. One of Delta's needs a hand: entered again it would be an external table, whose folder no later rename moves. On object storage a rename copies file by file, and a killed one may have left some
-    of them in each place: that needs a hand.
+    table a name whose folder is there. A hand is needed for one of Delta's, which would be an external table, whose folder no later rename moves, and on object storage, where a rename copies file by
+    file, and a killed one may have left some of them in each place.
 #}
 {% macro mend_killed_rename(schema, name, run_id) %}
     {%- set table = api.Relation.create(schema=schema, identifier=name) -%}
     {%- set rebuilt = load_relation(alluvium.beside_table(table, "rebuilt_" ~ run_id)) -%}
     {%- set entry = load_relation(table) or rebuilt -%}
-    {%- set replaced = alluvium.beside_table(table, "replaced_" ~ run_id) -%}
-    {%- set moved = table if entry == rebuilt else replaced -%}
+    {%- set moved = table if entry == rebuilt else alluvium.beside_table(table, "replaced_" ~ run_id) -%}
     {%- set folder = alluvium.folder_of_table(moved) -%}
     {%- if folder and (entry.is_hudi or entry != rebuilt) and not alluvium.is_path_on_object_storage(folder) and load_relation(moved) is none
         and alluvium.has_commits(moved, folder, entry.is_hudi) and not alluvium.has_commits(entry, alluvium.folder_of_table(entry), entry.is_hudi) -%}

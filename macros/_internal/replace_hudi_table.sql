@@ -147,11 +147,24 @@ tblproperties (
 {% endmacro %}
 
 
-{# By the id of a run: a model's own name may begin with that of another, and go on with the word. #}
 {% macro drop_tables_beside(relation, name) %}
-    {%- set beginning = alluvium.beside_table(relation, name).identifier | lower -%}
-    {%- for table in alluvium.query_rows("show tables in " ~ relation.schema ~ " like '" ~ beginning ~ "_*'") -%}
-        {%- do run_query("drop table if exists " ~ api.Relation.create(schema=relation.schema, identifier=table.tableName))
-            if modules.re.fullmatch(modules.re.escape(beginning) ~ "_[0-9a-f]{32}", table.tableName | lower) -%}
+    {%- for table in alluvium.tables_of_runs(relation.schema, relation.identifier, name) -%}
+        {%- do run_query("drop table if exists " ~ table.relation) -%}
     {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    By the id of a run: a model's own name may begin with that of another, and go on with the word. Hudi's tool registers `_ro` and `_rt` beside a table of Merge on Read, also under its working
+    name (`hoodie.datasource.hive_sync.enable`).
+#}
+{% macro tables_of_runs(schema, name, word) %}
+    {%- set tables = [] -%}
+    {%- for row in alluvium.query_rows("show tables in " ~ schema ~ " like '" ~ name ~ "__" ~ word ~ "_*'") -%}
+        {%- set found = modules.re.fullmatch("(.+)__" ~ word ~ "_([0-9a-f]{32})(_ro|_rt)?", row.tableName) -%}
+        {%- if found and name | lower in ["*", found.group(1) | lower] -%}
+            {%- do tables.append({"relation": api.Relation.create(schema=schema, identifier=row.tableName), "beside": found.group(1), "run_id": found.group(2)}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(tables) }}
 {% endmacro %}

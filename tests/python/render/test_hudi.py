@@ -296,6 +296,16 @@ def test_table_is_complete_before_it_has_its_name() -> None:
     assert len([sql for sql in first.queries if sql.startswith("alter table")]) == 1
     assert str(first.render("name_of_rebuilt", STATE)) == rebuilt
     assert len(first.does("drop_tables_beside", STATE, "rebuilt")) == 1
+    synced = making()
+    names = [f"{NAME}rebuilt_{KILLED}{end}" for end in ("", "_ro", "_rt", "_daily")]
+    # Beside another table, whose name begins with this one's.
+    names.append(f"{NAME}rebuilt_daily__rebuilt_{KILLED}")
+    synced.answers[f"show tables in silver like '{NAME}rebuilt_*'"] = [{"tableName": name} for name in names]
+    assert synced.does("drop_tables_beside", STATE, "rebuilt")[1:] == [
+        f"drop table if exists silver.{name}" for name in names[:3]
+    ]
+    found = synced.render("tables_of_runs", "silver", STATE.identifier, "rebuilt")
+    assert [(table["beside"], table["run_id"]) for table in found] == 3 * [(STATE.identifier, KILLED)]
     assert first.sql("take_name", STATE, first.render("name_of_rebuilt", STATE)) == last
 
 
