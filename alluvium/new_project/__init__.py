@@ -8,6 +8,8 @@ import textwrap
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import yaml
 
@@ -80,7 +82,7 @@ def files(name: str, package: Path) -> dict[str, str]:
         package: directory of Alluvium's dbt package.
     """
     project = (package / "dbt_project.yml").read_text(encoding="utf-8")
-    requirement, is_complete = _requirement()
+    requirement, origin = _requirement()
     made = templates.environment(Path(__file__).parent / "templates")
     values = {
         "name": name,
@@ -88,8 +90,7 @@ def files(name: str, package: Path) -> dict[str, str]:
         "settings": _model_settings(project),
         "package": _jinja_text(str(package)),
         "requirement": requirement,
-        "is_complete": is_complete,
-        "origin": package,
+        "origin": origin,
     }
     sources = {
         "dbt_project.yml": "dbt_project.yml",
@@ -132,21 +133,21 @@ def _jinja_text(text: str) -> str:
     return json.dumps(f"'{quoted}'", ensure_ascii=False)[1:-1]
 
 
-def _requirement() -> tuple[str, bool]:
-    """A line for pip, and whether it says where Alluvium is from."""
+def _requirement() -> tuple[str, str | None]:
+    """A line for pip, and the folder that Alluvium was installed from if another machine cannot reach it."""
     try:
         distribution = metadata.distribution(PACKAGE)
     except metadata.PackageNotFoundError:
-        return PACKAGE, False
+        return PACKAGE, str(package_directory().parents[1])
     origin: dict[str, Any] = json.loads(distribution.read_text("direct_url.json") or "{}")
     url = str(origin.get("url", ""))
     if not url:
-        return f"{PACKAGE}=={distribution.version}", True
+        return f"{PACKAGE}=={distribution.version}", None
     if "vcs_info" in origin:
-        return f"{PACKAGE} @ {origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}", True
+        return f"{PACKAGE} @ {origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}", None
     if url.startswith("https:"):
-        return f"{PACKAGE} @ {url}", True
-    return f"{PACKAGE}=={distribution.version}", False
+        return f"{PACKAGE} @ {url}", None
+    return f"{PACKAGE}=={distribution.version}", url2pathname(urlsplit(url).path)
 
 
 def _install_package(directory: Path) -> None:

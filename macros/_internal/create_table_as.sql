@@ -91,12 +91,17 @@
 {# A statement in the one format does not fit a table of the other. #}
 {% macro require_format_of_table(caller_name) %}
     {%- set table = load_relation(this) -%}
-    {%- if table and table.is_hudi is not none and table.is_hudi != alluvium.is_hudi() -%}
+    {%- if alluvium.has_another_format(table) -%}
         {% do alluvium.raise_invalid(
             caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"),
             ("hudi" if table.is_hudi else "delta") ~ ", as the table has it; another one needs " ~ alluvium.rebuild_command(this),
         ) %}
     {%- endif -%}
+{% endmacro %}
+
+
+{% macro has_another_format(table) %}
+    {{ return(table and table.is_hudi is not none and table.is_hudi != alluvium.is_hudi()) }}
 {% endmacro %}
 
 

@@ -113,7 +113,7 @@
     }) -%}
     {%- do alluvium.apply_clauses(subject, feed) -%}
     {%- do alluvium.require_distinct_names(subject, feed) -%}
-    {%- do alluvium.require_key(subject, feed) -%}
+    {%- do alluvium.require_key(subject, feed, alluvium.place_of_answer(node)) -%}
     {#- Without a prefix the fields that add.fields adds cannot be told from columns. -#}
     {%- if feed.shape == "flattened" and not feed.add_fields_prefix -%}
         {% do alluvium.raise_invalid(subject, "meta.cdc.add_fields_prefix", feed.add_fields_prefix, "a text such as `__`") %}
@@ -127,6 +127,12 @@
 {# How an error names a source. #}
 {% macro subject_of_source(caller_name, node) %}
     {{ return(caller_name ~ ": source " ~ node.source_name ~ "." ~ node.name) }}
+{% endmacro %}
+
+
+{# The two answers that `alluvium scaffold` leaves out where the files do not give them. #}
+{% macro place_of_answer(node) %}
+    {{ return(", in " ~ node.original_file_path ~ ", where a comment `# Answer before the first build` says what the files do not tell" if node.original_file_path else "") }}
 {% endmacro %}
 
 
@@ -144,7 +150,7 @@
     {%- set columns = [] -%}
     {%- for column in (node.columns or {}).values() -%}
         {%- if not column.data_type -%}
-            {% do alluvium.raise_invalid(subject, "data_type of column " ~ column.name, none, "a Spark SQL type") %}
+            {% do alluvium.raise_invalid(subject, "data_type of column " ~ column.name, none, "a Spark SQL type" ~ alluvium.place_of_answer(node)) %}
         {%- endif -%}
         {%- if alluvium.is_own_column(column.name) -%}
             {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that is not one of this project's or of Spark's own: `_cdc_...`, `_is_deleted`, `_deleted_at`, `_valid_from`, `_valid_to`, `_is_current`, `_metadata`") %}
@@ -263,10 +269,10 @@
 {% endmacro %}
 
 
-{% macro require_key(subject, feed) %}
+{% macro require_key(subject, feed, place="") %}
     {%- set names = feed.columns | map(attribute="name") | list -%}
     {%- if feed.key is none or feed.key is string -%}
-        {% do alluvium.raise_invalid(subject, "meta.cdc.key", feed.key, "a list of columns ([] for a table without a key)") %}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.key", feed.key, "a list of columns ([] for a table without a key)" ~ place) %}
     {%- endif -%}
     {%- for column in feed.key -%}
         {% do alluvium.require_one_of(subject, "meta.cdc.key", column, names) %}

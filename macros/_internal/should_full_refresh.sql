@@ -21,8 +21,38 @@
 {% macro note_replaced() %}
     {%- set table = (load_relation(this) or {}) if execute and alluvium.is_run() and alluvium.is_own_table() else none -%}
     {%- if table is not none and (alluvium.is_hudi() or table.is_hudi) and not table.is_view and alluvium.remembered("is_replaced", this) is none -%}
+        {%- if alluvium.has_another_format(table) -%}
+            {%- do alluvium.require_views_over(model) -%}
+            {%- do alluvium.remember("changes_format", this, "true") -%}
+        {%- endif -%}
         {%- do alluvium.remember("is_replaced", this, "true") -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{#
+    A view is compiled for the format of its table. One over a `timestamp_ntz` of Delta's, where the table has moved to Hudi, casts the `timestamp` there to what it was (Spark 3.5):
+    the time on a clock of the session's zone. take_name drops the views, so that none is read before its model is built.
+#}
+{% macro require_views_over(node) %}
+    {%- for view in alluvium.views_over(node) if view.node.unique_id not in selected_resources -%}
+        {% do alluvium.raise_invalid(
+            "full refresh of model " ~ model.name, "file_format", config.get("file_format"),
+            "another one than its table has where the views over it are built, too, as " ~ view.relation ~ ", which is compiled for the one that is there: " ~ alluvium.rebuild_command(this),
+        ) %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# An ephemeral model is a part of those that read it. #}
+{% macro views_over(node) %}
+    {%- set views = [] -%}
+    {%- for child in graph.nodes.values() if child.resource_type == "model" and node.unique_id in child.depends_on.nodes -%}
+        {%- set relation = load_relation(api.Relation.create(schema=child.schema, identifier=child.alias)) if child.config.materialized != "ephemeral" else none -%}
+        {%- do views.append({"relation": relation, "node": child}) if relation and relation.is_view -%}
+        {%- do views.extend(alluvium.views_over(child)) if child.config.materialized == "ephemeral" -%}
+    {%- endfor -%}
+    {{ return(views) }}
 {% endmacro %}
 
 

@@ -162,6 +162,13 @@ def test_table_of_another_shape_takes_the_place(written: Project) -> None:
     assert [path.name for path in folder_of_table(written.spark, SILVER, state).glob("note=*")] == ["note=old"]
 
 
+def until(project: Project) -> str:
+    """The time of the one row of those that moved which has one."""
+    row = project.spark.sql(f"select max(cast(until as string)) as until from {SILVER}.{MOVED.nodes['living']}").first()
+    assert row
+    return str(row.until)
+
+
 def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(written: Project) -> None:
     state = MOVED.nodes["state"]
     written.edit(MOVED.nodes["state"], *failing(MOVED), ("config(", 'config(file_format="delta", '))
@@ -175,16 +182,23 @@ def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(writte
     assert not outcome.failed, outcome.messages[state]
     assert notes(written, MOVED) == NEW
     assert written.spark.sql(f"describe detail {SILVER}.{state}").first().format == "delta"  # type: ignore[union-attr]
-    row = written.spark.sql(f"select cast(until as string) as until from {SILVER}.{MOVED.nodes['living']}").first()
-    assert row
-    assert row.until == "+294247-01-10 04:00:25.2"
+    assert until(written) == "+294247-01-10 04:00:25.2"
     written.land(MOVED, {"t+0+5.json": lines(postgresql("u", 30, {"id": 1, "note": "newer"}))})
     assert not written.dbt("run", "--select", f"+{state}").failed
     assert notes(written, MOVED) == {0: "new", 1: "newer"}
-    # And back.
+    # And back, where the view of before would show times on the clock of the session's zone.
     written.edit(MOVED.nodes["state"], ('config(file_format="delta", ', "config("))
-    assert not written.dbt("run", "--full-refresh", "--select", state).failed
+    refused = written.dbt("run", "--full-refresh", "--select", state).messages[state]
+    assert f"where the views over it are built, too, as {SILVER}.{MOVED.nodes['living']}" in refused
     assert notes(written, MOVED) == {0: "new", 1: "newer"}
+    call = f'{{{{ living_rows(ref("{state}")) }}}}'
+    written.edit(MOVED.nodes["living"], (call, f"no SQL {call}"))
+    assert written.dbt("run", "--full-refresh", "--select", f"{state}+").failed == {MOVED.nodes["living"]}
+    assert not written.spark.catalog.tableExists(f"{SILVER}.{MOVED.nodes['living']}")
+    written.edit(MOVED.nodes["living"], ("no SQL ", ""))
+    assert not written.dbt("run", "--select", MOVED.nodes["living"]).failed
+    assert notes(written, MOVED) == {0: "new", 1: "newer"}
+    assert until(written) == "+294247-01-10 04:00:25.2"
     tables = written.spark.sql(f"show tables in {SILVER} like '{state}*'").collect()
     assert [table.tableName for table in tables if not table.isTemporary] == [state]
 

@@ -279,11 +279,11 @@ def test_table_is_complete_before_it_has_its_name() -> None:
     assert made[2].startswith(f"create table {rebuilt} (`id` string, ")
     assert "'hoodie.datasource.overwrite.mode' = 'STATIC'" in made[2]
     assert made[3].startswith(f"insert overwrite {rebuilt} (`id`, `_cdc_record_key`) select")
-    # The old rows that a killed run has left go when the new ones are there.
+    # The old rows that a killed run has left go when the new ones have the name.
     assert made[4:] == [
-        f"drop table if exists silver.{NAME}replaced_{KILLED}",
         f"alter table silver.slv_shop__orders_state rename to {replaced}",
         f"alter table {rebuilt} rename to silver.slv_shop__orders_state",
+        f"drop table if exists silver.{NAME}replaced_{KILLED}",
     ]
     assert last == f"drop table if exists {replaced}"
     assert renderer.asserted == []
@@ -552,6 +552,64 @@ def test_table_that_is_replaced_is_not_dropped_before() -> None:
     assert not has_noted(hudi(**mart).does("note_inputs"))
     mart["strategy"] = "merge"
     assert has_noted(hudi(materialized="table", **mart).does("note_inputs"))
+
+
+def test_table_goes_to_another_format_with_its_views() -> None:
+    name = "slv_shop__orders_state"
+
+    def node(name: str, materialized: str, *parents: str) -> dict[str, Any]:
+        named = {"unique_id": f"model.{name}", "resource_type": "model", "alias": name, "schema": "silver"}
+        depends_on = {"nodes": [f"model.{parent}" for parent in parents]}
+        return named | {"depends_on": depends_on, "config": {"materialized": materialized}}
+
+    graph = [
+        node(name, "incremental"),
+        node("living", "view", name),
+        node("part", "ephemeral", name),
+        node("report", "view", "part"),
+        node("mart", "table", name),
+        node("over_view", "view", "living"),
+    ]
+    nodes = {each["unique_id"]: each for each in graph}
+    views = ["living", "report", "over_view"]
+
+    def moved(tables_of_hudi: Sequence[str] = (), **settings: Any) -> Renderer:
+        both = {"nodes": nodes, "views": views, "selected": ["model.living", "model.report"]} | settings
+        return hudi(tables_of_hudi=tables_of_hudi, **both)
+
+    def remembered(renderer: Renderer) -> int:
+        return len([sql for sql in renderer.does("note_replaced") if sql.startswith("set ") and " = true" in sql])
+
+    assert remembered(moved()) == 2
+    found = moved().render("views_over", graph[0])
+    assert [view["relation"].render() for view in found] == ["silver.living", "silver.report"]
+    for selected, missing in ((["model.report"], "living"), (["model.living"], "report")):
+        refused = moved(selected=selected).refusal("require_views_over", graph[0])
+        assert refused.startswith(f'full refresh of model {name}: file_format is "hudi"; allowed: another one')
+        assert f"where the views over it are built, too, as silver.{missing}" in refused
+        assert f"`dbt build --full-refresh --select {name}+`" in refused
+        with pytest.raises(CompilationError, match="the views over it"):
+            moved(selected=selected).render("note_replaced")
+        # Not there yet, a table, or in the format that the table has.
+        assert remembered(moved(selected=selected, absent=[missing])) == 2
+        assert remembered(moved(selected=selected, views=[view for view in views if view != missing])) == 2
+        assert remembered(moved([name], selected=selected)) == 1
+        to_delta: dict[str, Any] = {"this": STATE, "nodes": nodes, "views": views, "selected": selected}
+        with pytest.raises(CompilationError, match='file_format is "delta"'):
+            Renderer(**to_delta, tables_of_hudi=[name]).render("note_replaced")
+        assert Renderer(**to_delta, tables_of_hudi=[]).does("note_replaced") == []
+    assert moved().render("has_another_format", relation("any").replace(is_hudi=False)) is True
+    assert moved().render("has_another_format", relation("any").replace(is_hudi=None)) is False
+    assert not moved().render("has_another_format", None)
+    # Until it is built, no view shows rows of the other format.
+    for answer, drops in (
+        ("true", ["drop view if exists silver.living", "drop view if exists silver.report"]),
+        (None, []),
+    ):
+        renderer = making(nodes=nodes, views=views)
+        renderer.answers |= {"set alluvium.changes_format.": [{"value": answer}], "drop view": []}
+        renderer.sql("take_name", STATE, relation(f"{NAME}rebuilt_{KILLED}"))
+        assert steps(renderer)[1:-2] == drops
 
 
 def test_what_failed_models_leave() -> None:

@@ -118,6 +118,15 @@ def test_feed_columns_refuses(macros: Renderer) -> None:
         macros.refusal("feed_columns", "m", untyped)
         == "m: data_type of column id is not given; allowed: a Spark SQL type."
     )
+    in_file = untyped | {"original_file_path": "models/bronze/shop/_shop__sources.yml"}
+    place = ", in models/bronze/shop/_shop__sources.yml, where a comment `# Answer before the first build` says"
+    assert f"a Spark SQL type{place}" in macros.refusal("feed_columns", "m", in_file)
+    without_key = source(cdc={"key": None}) | {"original_file_path": in_file["original_file_path"]}
+    assert f"without a key){place}" in macros.refusal("feed_of_source", "m", without_key)
+    assert macros.render("place_of_answer", untyped) == ""
+    assert macros.refusal("require_key", "m", {"key": "id", "columns": []}, ", there").endswith(
+        "without a key), there."
+    )
     none = source(columns={})
     assert macros.refusal("feed_columns", "m", none).startswith("m: columns is not given; allowed: ")
     misspelt = source(columns={"id": {"name": "id", "data_type": "int", "meta": {"cdc": {"semantics": "x"}}}})
