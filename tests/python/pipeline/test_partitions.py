@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from alluvium import jars
@@ -11,9 +13,9 @@ from .project import SILVER, Feed, Project
 
 COUNTRIES = ["Nederland", None, "", "Saint Pierre & Miquelon/50%"]
 
-# Indexes of Hudi's that may be chosen; to Delta they are properties without a meaning.
-MOVED: dict[str, dict[str, str]] = {
-    "moved_parts": {},
+MOVED: dict[str, dict[str, str]] = {"moved_parts": {}}
+# Indexes of Hudi's that may be chosen.
+MOVED_IN_HUDI: dict[str, dict[str, str]] = {
     "moved_parts_bloom": {"hoodie.index.type": "GLOBAL_BLOOM"},
     "moved_parts_record_index": (
         # As Hudi 1.0 calls it.
@@ -29,6 +31,8 @@ MOVED: dict[str, dict[str, str]] = {
         }
     ),
 }
+if os.environ["ALLUVIUM_FILE_FORMAT"] == "hudi":
+    MOVED |= MOVED_IN_HUDI
 
 FEEDS = [
     Feed(
