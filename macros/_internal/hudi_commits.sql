@@ -1,7 +1,16 @@
 {# None of a table that was only created. #}
 {% macro newest_commit_of_hudi(table) %}
-    {%- set commits = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1)") -%}
+    {%- set commits = alluvium.commits_of_hudi(table, 1) -%}
     {{ return(commits[0] if commits else none) }}
+{% endmacro %}
+
+
+{# A session without Hudi, as a shell has that lacks a variable, would end with an error of its parser. Models of Hudi's, and operations, have asked before. #}
+{% macro commits_of_hudi(table, limit) %}
+    {%- if alluvium.is_run() and not alluvium.is_hudi() and not alluvium.knows_hudi() -%}
+        {% do alluvium.raise_invalid("table " ~ table, "format", "hudi", "delta, or " ~ alluvium.session_with_hudi()) %}
+    {%- endif -%}
+    {{ return(alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => " ~ limit ~ ")")) }}
 {% endmacro %}
 
 
@@ -44,6 +53,6 @@
         {{ return(false) }}
     {%- endif -%}
     {#- Commits that are archived are older than those that are shown; what compaction or a purge has written since is newer. -#}
-    {%- set shown = alluvium.query_rows("call show_commits(table => '" ~ table ~ "', limit => 1000)") | map(attribute="commit_time") | list -%}
+    {%- set shown = alluvium.commits_of_hudi(table, 1000) | map(attribute="commit_time") | list -%}
     {{ return(properties.written_until not in shown and (not shown or shown | min < properties.written_until)) }}
 {% endmacro %}

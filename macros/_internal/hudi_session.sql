@@ -21,10 +21,8 @@
     {%- for row in alluvium.query_rows("set") -%}
         {%- do settings.update({row.key: row.value}) -%}
     {%- endfor -%}
-    {%- if "HoodieSparkSessionExtension" not in settings.get("spark.sql.extensions", "") -%}
-        {% do alluvium.raise_invalid(
-            caller_name, "file_format", "hudi", "delta, or a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt, and of `alluvium serve start` where a Thrift server has the session (docs/guide/hudi.md)",
-        ) %}
+    {%- if not alluvium.knows_hudi(settings.get("spark.sql.extensions")) -%}
+        {% do alluvium.raise_invalid(caller_name, "file_format", "hudi", "delta, or " ~ alluvium.session_with_hudi()) %}
     {%- endif -%}
     {#- Older ones take options that these tables rest on without a word. -#}
     {%- set version = alluvium.require_one_of(caller_name, "version of Hudi's tables (SIX by 0.15, EIGHT by 1.0, NINE by 1.2)", alluvium.table_version_of_hudi(), ["EIGHT", "NINE"]) -%}
@@ -85,6 +83,16 @@
 {% endmacro %}
 
 
+{% macro knows_hudi(extensions=none) %}
+    {{ return("HoodieSparkSessionExtension" in (extensions or alluvium.session_setting("spark.sql.extensions") or "")) }}
+{% endmacro %}
+
+
+{% macro session_with_hudi() %}
+    {{ return("a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt, and of `alluvium serve start` where a Thrift server has the session (docs/guide/hudi.md)") }}
+{% endmacro %}
+
+
 {% macro is_session_of_hudi_1_0() %}
-    {{ return("HoodieSparkSessionExtension" in (alluvium.session_setting("spark.sql.extensions") or "") and alluvium.table_version_of_hudi() == "EIGHT") }}
+    {{ return(alluvium.knows_hudi() and alluvium.table_version_of_hudi() == "EIGHT") }}
 {% endmacro %}

@@ -8,7 +8,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, shop
-from .harness import NO_PARTITIONS, Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import NO_PARTITIONS, SESSION_OF_HUDI, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
 STATE = relation("slv_shop__orders_state")
@@ -655,7 +655,8 @@ def test_inputs_are_those_of_the_catalog() -> None:
 
 
 def test_newest_commit() -> None:
-    renderer = mart(answers={**BEHIND, "call show_commits": [{"commit_time": "20240501"}]})
+    extensions = {"set spark.sql.extensions": [{"value": SESSION_OF_HUDI["set"][0]["value"]}]}
+    renderer = mart(answers={**BEHIND, **extensions, "call show_commits": [{"commit_time": "20240501"}]})
     state = "silver.slv_shop__orders_state"
     assert renderer.render("newest_commit", state, "delta") == f"{state} 3 2024-05-01"
     assert renderer.render("newest_commit", state, "hudi") == f"{state} 20240501"

@@ -836,6 +836,26 @@ def test_require_hudi() -> None:
     for macro in ("require_hudi", "require_session_of_hudi"):
         with pytest.raises(Exception, match="ALLUVIUM_FILE_FORMAT=hudi"):
             renderer.render(macro, "m")
+    assert renderer.render("knows_hudi", renderer.answers["set"][0]["value"]) is False
+    # A model of Delta's whose table, or a table behind it, is Hudi's.
+    unaware = Renderer(this=STATE)
+    unaware.answers = {"set spark.sql.extensions": [{"value": "io.delta.sql.DeltaSparkSessionExtension"}]}
+    unaware.answers["show tblproperties"] = [{"key": "alluvium.written_until", "value": "20261125082730000"}]
+    for macro, arguments in (
+        ("newest_commit", (STATE, "hudi")),
+        ("reason_to_rebuild", (STATE,)),
+    ):
+        with pytest.raises(CompilationError) as caught:
+            unaware.render(macro, *arguments)
+        said = str(caught.value.msg)
+        assert said.startswith(
+            f'table {STATE}: format is "hudi"; allowed: delta, or {hudi().render("session_with_hudi")}'
+        )
+    assert "ALLUVIUM_FILE_FORMAT=hudi" in str(hudi().render("session_with_hudi"))
+    renderer = hudi(which="compile")
+    renderer.answers = {"call show_commits": [{"commit_time": "1"}]}
+    assert renderer.render("commits_of_hudi", STATE, 7) == [{"commit_time": "1"}]
+    assert renderer.queries == [f"call show_commits(table => '{STATE}', limit => 7)"]
     with_comments = hudi(persist_docs={"relation": True, "columns": True})
     assert "persist_docs.columns is true; allowed: false" in with_comments.refusal("require_hudi", "m")
     hudi(persist_docs={"relation": True, "columns": False}).render("require_hudi", "m")

@@ -274,6 +274,7 @@ def test_is_newest_commit_older_sql() -> None:
 def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
     macros.answers = {
         **SESSION_OF_HUDI,
+        "set spark.sql.extensions": SESSION_OF_HUDI["set"],
         "set spark.": [],
         "reset spark.": [],
         "vacuum ": [],
