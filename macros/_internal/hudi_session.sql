@@ -96,3 +96,31 @@
 {% macro is_session_of_hudi_1_0() %}
     {{ return(alluvium.knows_hudi() and alluvium.table_version_of_hudi() == "EIGHT") }}
 {% endmacro %}
+
+
+{#
+    A session that lives on reads the files of a table of Hudi's that it has listed before, whatever another session has written since (1.2.0): a merge would compare the position of
+    an event with that of an older row, and a mart would keep rows of before beside the newest commit's name. Delta asks its log.
+#}
+{% macro refresh_hudi_tables(relation, node) %}
+    {%- set tables = [relation] if (load_relation(relation) or {}).is_hudi else [] -%}
+    {%- for table in tables + alluvium.hudi_tables_behind(node) -%}
+        {%- do run_query("refresh table " ~ table) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# That the catalog has, through views and ephemeral models, too. #}
+{% macro hudi_tables_behind(node) %}
+    {%- set tables = [] -%}
+    {%- for id in node.depends_on.nodes if id in graph.nodes -%}
+        {%- set parent = graph.nodes[id] -%}
+        {%- set table = load_relation(api.Relation.create(schema=parent.schema, identifier=parent.alias)) -%}
+        {%- if table and table.is_hudi -%}
+            {%- do tables.append(table) -%}
+        {%- elif not table or table.is_view -%}
+            {%- do tables.extend(alluvium.hudi_tables_behind(parent)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(tables | unique | list) }}
+{% endmacro %}

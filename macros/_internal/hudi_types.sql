@@ -84,7 +84,12 @@
 {% endmacro %}
 
 
+{# As the catalog has it: a view may be built alone, after its table's model has got another format. That of the model for one that is not there, or that this run has made. #}
 {% macro format_of_table(table) %}
+    {%- set built = load_relation(table) if execute else none -%}
+    {%- if built and built.is_hudi is not none -%}
+        {{ return("hudi" if built.is_hudi else "delta") }}
+    {%- endif -%}
     {%- for node in graph.nodes.values() if node.resource_type == "model" and node.schema == table.schema and node.alias == table.identifier -%}
         {{ return(node.config.file_format) }}
     {%- endfor -%}

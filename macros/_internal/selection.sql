@@ -41,6 +41,7 @@
     {%- if table is none or table.is_view or (table.is_delta is false and not table.is_hudi) -%}
         {{ return(none) }}
     {%- endif -%}
+    {%- do run_query("refresh table " ~ relation) if table.is_hudi -%}
     {{ return({"relation": relation, "file_format": "hudi" if table.is_hudi else "delta"}) }}
 {% endmacro %}
 

@@ -20,6 +20,7 @@
 
 {% macro default__reconcile(node, feed, dump, format, rows) %}
     {%- set table = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+    {%- do alluvium.refresh_hudi_tables(table, node) -%}
     {%- set types = alluvium.dump_types(alluvium.dump_relation(dump, format)) -%}
     {%- set source = alluvium.dump_rows_sql(feed, alluvium.dump_relation(dump, format), types) -%}
     {%- set counts = alluvium.query_rows(alluvium.dump_counts_sql(feed, table, source))[0] -%}

@@ -9,7 +9,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -174,6 +174,9 @@ def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(writte
     written.edit(MOVED.nodes["state"], *failing(MOVED), ("config(", 'config(file_format="delta", '))
     refused = written.dbt("run", "--select", state).messages[state]
     assert 'file_format is "delta"; allowed: hudi, as the table has it' in refused
+    # A view that is built alone is one over the table as it is.
+    assert not written.dbt("run", "--select", MOVED.nodes["living"]).failed
+    assert until(written) == "+294247-01-10 04:00:25.2"
     assert written.dbt("run", "--full-refresh", "--select", state).failed == {state}
     assert notes(written, MOVED) == OLD
     written.edit(MOVED.nodes["state"], *working(MOVED))
@@ -258,6 +261,59 @@ def test_commits_that_were_taken_back_are_applied_again(make_project: MakeProjec
     assert rows() == expected
     assert "built anew" not in project.dbt("run").printed
     assert rows() == expected
+
+
+@contextmanager
+def another_session(spark: SparkSession) -> Iterator[None]:
+    """Of the same catalog, which has listed no files yet: what dbt runs here has it."""
+
+    def take(session: SparkSession) -> None:
+        sessions = spark._jvm.SparkSession  # type: ignore[union-attr]  # a live session has one
+        sessions.setDefaultSession(session._jsparkSession)
+        sessions.setActiveSession(session._jsparkSession)
+        type(spark)._instantiatedSession = session
+
+    take(spark.newSession())
+    try:
+        yield
+    finally:
+        take(spark)
+
+
+def test_session_that_lives_on_reads_what_another_has_written(make_project: MakeProject) -> None:
+    """As a Thrift server's, between whose builds another process builds: an older event would go over a newer one."""
+    feed = Feed("two_sessions", {"id": "int", "note": "string"}, models=("log", "state", "history", "living"))
+    project = make_project("two_sessions", [feed])
+    (project.folder / "models" / "gold").mkdir()
+    config = '{{ config(contract={"enforced": false}, on_schema_change="ignore") }}'
+    select = f'select id, note from {{{{ ref("{feed.nodes["living"]}") }}}}'
+    (project.folder / "models" / "gold" / "fct_two_sessions.sql").write_text(f"{config}\n{select}", encoding="utf-8")
+
+    def row(id_: int, operation: str, lsn: int, note: str) -> dict[str, Any]:
+        return postgresql(operation, lsn, {"id": id_, "note": note})
+
+    def found(table: str) -> dict[int, str]:
+        return {row.id: row.note for row in project.spark.sql(f"select id, note from {table}").collect()}
+
+    living, mart = f"{SILVER}.{feed.nodes['living']}", f"{GOLD}.fct_two_sessions"
+    project.land(feed, {"t+0+0.json": lines(*(row(id_, "c", 10 + id_, "old") for id_ in range(3)))})
+    assert not project.dbt("run").failed
+    assert found(living) == found(mart) == {0: "old", 1: "old", 2: "old"}
+    project.land(feed, {"t+0+5.json": lines(row(0, "u", 40, "newest"), row(2, "d", 42, "old"))})
+    with another_session(project.spark):
+        assert not project.dbt("run", "--exclude", "fct_two_sessions").failed
+    assert not project.dbt("run", "--select", "fct_two_sessions").failed
+    assert found(mart) == {0: "newest", 1: "old"}
+    with another_session(project.spark):
+        project.land(feed, {"t+0+8.json": lines(row(1, "u", 50, "newest"))})
+        assert not project.dbt("run").failed
+    late = lines(row(0, "u", 30, "late"), row(1, "u", 31, "late"), row(2, "u", 32, "late"))
+    project.land(feed, {"t+0+9.json": late})
+    outcome = project.dbt("run")
+    assert not outcome.failed, outcome.messages
+    assert found(living) == found(mart) == {0: "newest", 1: "newest"}
+    history = project.spark.sql(f"select id, note from {SILVER}.{feed.nodes['history']} where _is_current").collect()
+    assert {row.id: row.note for row in history} == {0: "newest", 1: "newest"}
 
 
 def move_folder(project: Project, table: str, to: str) -> None:

@@ -828,6 +828,47 @@ def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None
     assert 'file_format is "parquet"; allowed: delta, hudi' in other
 
 
+def test_session_lists_the_files_anew() -> None:
+    """Of the model's table, and of those behind it, through views."""
+
+    def node(name: str, *parents: str) -> dict[str, Any]:
+        return {"schema": "silver", "alias": name, "depends_on": {"nodes": [f"model.{parent}" for parent in parents]}}
+
+    name = "slv_shop__orders_state"
+    graph = {f"model.{each['alias']}": each for each in (node(name, "log"), node("log"), node("living", name))}
+    graph["model.part"] = node("part", "living", "other")
+    graph["model.other"] = node("other", name)
+    mart = {"depends_on": {"nodes": ["model.part", "model.log", "source.shop.orders"]}}
+    hudis = [name, "other", "fct_order"]
+    renderer = hudi(nodes=graph, tables_of_hudi=hudis, views=["living"], absent=["part"])
+    behind = renderer.render("hudi_tables_behind", mart)
+    assert [table.render() for table in behind] == [f"silver.{name}", "silver.other"]
+    renderer.answers["refresh table"] = []
+    refreshed = [f"refresh table {table}" for table in ("gold.fct_order", f"silver.{name}", "silver.other")]
+    assert renderer.does("refresh_hudi_tables", relation("fct_order", "gold"), mart) == refreshed
+    assert renderer.does("refresh_hudi_tables", relation("new", "gold"), {"depends_on": {"nodes": []}}) == []
+    # Before any row is read.
+    written = making(nodes=graph, tables_of_hudi=hudis, post_hooks=["{{ alluvium.record_applied_batches() }}"])
+    written.answers["refresh table"] = []
+    written.render("spark__create_table_as", True, STATE, "select 1 as id")
+    assert written.queries.index(refreshed[1]) < written.queries.index(ROWS)
+
+
+def test_format_is_that_of_the_table() -> None:
+    """The model may have got another one since."""
+    name = "slv_shop__orders_state"
+    state = {"resource_type": "model", "schema": "silver", "alias": name, "config": {"file_format": "delta"}}
+    of_model = {"model.state": state}
+    tries: list[tuple[dict[str, Any], str]] = [
+        ({"tables_of_hudi": [name]}, "hudi"),
+        ({"tables_of_hudi": []}, "delta"),
+        ({"tables_of_hudi": [name], "absent": [name]}, "delta"),
+        ({}, "delta"),
+    ]
+    for settings, expected in tries:
+        assert Renderer(nodes=of_model, **settings).render("format_of_table", STATE) == expected
+
+
 def test_require_hudi() -> None:
     hudi().render("require_hudi", "m")
     hudi().render("require_session_of_hudi", "m")
