@@ -13,6 +13,11 @@
                 subject, "type of column " ~ column.name, column.data_type,
                 "a type without void, intervals, maps of other keys than string, and fields whose names have other characters than ASCII letters, digits and underscores, where file_format is hudi",
             ) %}
+        {%- elif column.name in key and modules.re.match("array|struct|map", column.data_type) -%}
+            {#- Hudi's record key is a text (keyed_rows), and Spark's of `[x, y]` is one for one element and for two: rows of two keys would be one. -#}
+            {% do alluvium.raise_invalid(
+                subject, "type of column " ~ column.name, column.data_type, "a type without elements or fields in a key, where file_format is hudi; Delta has such keys (`file_format: delta`)",
+            ) %}
         {%- elif "timestamp_ntz" in column.data_type and (column.data_type != "timestamp_ntz" or column.name in key) -%}
             {% do alluvium.raise_invalid(
                 subject, "type of column " ~ column.name, column.data_type,

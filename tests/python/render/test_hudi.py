@@ -129,6 +129,10 @@ def test_what_a_table_of_hudis_cannot_have_is_refused() -> None:
     local = typed(("at", "timestamp_ntz"))
     hudi().render("require_columns_of_hudi", "m", local)
     assert "type of column at" in hudi().refusal("require_columns_of_hudi", "m", local, ["at"])
+    for data_type in ("array<string>", "struct<a:string,b:string>"):
+        parts = typed(("k", data_type), ("id", "int"))
+        hudi().render("require_columns_of_hudi", "m", parts, ["id"])
+        assert "without elements or fields in a key" in hudi().refusal("require_columns_of_hudi", "m", parts, ["k"])
     assert "inside of another type" in hudi().refusal(
         "require_columns_of_hudi", "m", typed(("at", "array<timestamp_ntz>"))
     )
