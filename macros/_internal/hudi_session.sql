@@ -103,7 +103,7 @@
     an event with that of an older row, and a mart would keep rows of before beside the newest commit's name. Delta asks its log.
 #}
 {% macro refresh_hudi_tables(relation, node) %}
-    {%- set tables = [relation] if (load_relation(relation) or {}).is_hudi else [] -%}
+    {%- set tables = [relation] if relation and (load_relation(relation) or {}).is_hudi else [] -%}
     {%- for table in tables + alluvium.hudi_tables_behind(node) -%}
         {%- do run_query("refresh table " ~ table) -%}
     {%- endfor -%}

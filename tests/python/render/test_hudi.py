@@ -856,6 +856,11 @@ def test_session_lists_the_files_anew() -> None:
     written.answers["refresh table"] = []
     written.render("spark__create_table_as", True, STATE, "select 1 as id")
     assert written.queries.index(refreshed[1]) < written.queries.index(ROWS)
+    # One that is built anew is not read, and may be one that cannot be.
+    anew = making(nodes=graph, tables_of_hudi=hudis, parents=["model.other"])
+    anew.answers["refresh table"] = []
+    anew.render("spark__create_table_as", False, STATE, "select 1 as id")
+    assert [sql for sql in anew.queries if sql.startswith("refresh table")] == [refreshed[2]]
 
 
 def test_format_is_that_of_the_table() -> None:
