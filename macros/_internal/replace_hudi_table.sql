@@ -82,15 +82,17 @@ tblproperties (
 {% endmacro %}
 
 
-{# The table that was built beside it takes the name. The statement that is left over takes away the old one. #}
+{# The table that was built beside it takes the name. The statement that is left over, since dbt runs one, finds nothing to drop. #}
 {% macro take_name(relation, rebuilt) %}
     {%- set replaced = alluvium.beside_table(relation, "replaced_" ~ alluvium.run_id()) -%}
     {%- do run_query("alter table " ~ relation ~ " rename to " ~ replaced) if alluvium.is_in_catalog(relation) -%}
-    {%- for view in alluvium.views_over(model) if alluvium.remembered("changes_format", relation) == "true" -%}
-        {%- do run_query("drop view if exists " ~ view.relation) -%}
-    {%- endfor -%}
+    {%- if alluvium.remembered("changes_format", relation) == "true" -%}
+        {%- for view in alluvium.views_over(model) -%}
+            {%- do run_query("drop view if exists " ~ view.relation) -%}
+        {%- endfor -%}
+    {%- endif -%}
     {%- do run_query("alter table " ~ rebuilt ~ " rename to " ~ relation) -%}
-    {#- Those of a killed run, too: until here they may be all that there is of the old rows. -#}
+    {#- This run's, and those of a killed one, which until here may be all that there is of the old rows. -#}
     {%- do alluvium.drop_tables_beside(relation, "replaced") -%}
     {{ return("drop table if exists " ~ replaced) }}
 {% endmacro %}

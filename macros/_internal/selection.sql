@@ -34,7 +34,7 @@
 
 {#
     A relation's table as {relation, file_format}, the last as the catalog has it, whatever its model says now; none where it has none of Delta's or Hudi's. A relation that this run has made
-    is in dbt's cache without a format: for operations.
+    is in dbt's cache without a format: for operations. The files of a table of Hudi's are listed anew (refresh_hudi_tables).
 #}
 {% macro built_table(relation) %}
     {%- set table = load_relation(relation) -%}
