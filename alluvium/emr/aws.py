@@ -24,6 +24,7 @@ from botocore.exceptions import (
     TokenRetrievalError,
     UnknownRegionError,
 )
+from botocore.parsers import ResponseParserError
 
 from alluvium import AlluviumError, object_storage
 from alluvium.emr.following import Following
@@ -116,6 +117,12 @@ def one_sentence(following: Following | None = None) -> Iterator[None]:
         raise AlluviumError(_sentence_of_answer(error, following or Following())) from error
     except BotoCoreError as error:
         raise AlluviumError(_sentence(error)) from error
+    except ResponseParserError as error:
+        # As from a proxy, whose page is no answer of AWS; botocore has it apart from its other errors.
+        raise AlluviumError(
+            f"emr: what answers is not AWS ({_without_stop(error).partition(', further')[0]}); check the proxy, "
+            "AWS_ENDPOINT_URL and --region."
+        ) from error
 
 
 def _sentence(error: BotoCoreError) -> str:

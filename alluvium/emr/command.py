@@ -135,7 +135,10 @@ def up(
         if {"VpcId", "SubnetId"} & given.keys():
             network.check_subnet(clients.ec2, values["VpcId"], values["SubnetId"], following)
         if given.get("ExistingDataBucket"):
-            _require_bucket(clients, given["ExistingDataBucket"], following)
+            name = given["ExistingDataBucket"]
+            _require_bucket(clients, name, f"--parameter ExistingDataBucket={name}", following)
+        if landing_bucket and "LandingBucketArn" not in parameters:
+            _require_bucket(clients, landing_bucket, f"--landing-bucket {landing_bucket}", following)
         if found is not None and not is_new and "ClusterNumber" not in given:
             given |= _next_cluster(clients, found)
         if dry_run:
@@ -254,6 +257,7 @@ def push(
 
     found = project.files(project_dir)
     project.check_profile(project_dir)
+    project.check_locations(project_dir)
     contents = {project.ARCHIVE: project.archive(found), project.SCRIPT.name: project.script()}
     if wheel is not None:
         project.check_wheel(wheel)
@@ -599,14 +603,12 @@ def _require_no_step(clients: Clients, stack: Stack, planned: ChangeSet, followi
     )
 
 
-def _require_bucket(clients: Clients, name: str, following: Following) -> None:
+def _require_bucket(clients: Clients, name: str, said: str, following: Following) -> None:
     from alluvium.emr import project
 
     if not project.is_bucket(clients.s3, name):
         lists = following.aws("s3", "ls")
-        raise AlluviumError(
-            f"emr: --parameter ExistingDataBucket={name}: there is no such bucket; '{lists}' lists all."
-        )
+        raise AlluviumError(f"emr: {said}: there is no such bucket; '{lists}' lists all.")
 
 
 def _bucket(stack: Stack, following: Following) -> str:

@@ -6,7 +6,9 @@ import base64
 import hashlib
 import io
 import os
+import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import yaml
 from botocore.exceptions import ClientError
 
 from alluvium import AlluviumError
-from alluvium.emr.aws import code
+from alluvium.emr.aws import DENIED, code
 from alluvium.wording import INSTALL_WITH_LINKS
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "TARGET",
     "WHEEL",
     "archive",
+    "check_locations",
     "check_profile",
     "check_wheel",
     "files",
@@ -42,6 +45,7 @@ SCRIPT = Path(__file__).with_name("step.sh")
 LOCKS = ("alluvium/emr/requirements.lock", "alluvium/emr/requirements-build.lock")
 PROJECT = "dbt_project.yml"
 PROFILES = "profiles.yml"
+ADDRESS = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*:")
 # Of the profile: what deploy/emr/step.sh runs dbt with.
 TARGET = "emr"
 # Beside dbt_project.yml; those that a project has not are left out.
@@ -105,6 +109,46 @@ def check_profile(directory: Path) -> None:
     if not any(TARGET in targets for targets in outputs.values()):
         there = "; ".join(f"{one} has {', '.join(targets) or 'none'}" for one, targets in outputs.items())
         raise AlluviumError(f"emr: {path} has no target {TARGET} in the project's profile ({there}); {copied}.")
+
+
+def check_locations(directory: Path) -> None:
+    """Refuse sources whose files are on this machine: a cluster would find none, and build empty tables.
+
+    A location with Jinja is known on the cluster alone, where one that is relative is refused.
+
+    Args:
+        directory: of dbt_project.yml.
+
+    Raises:
+        AlluviumError: there are such sources.
+    """
+    local = [
+        f"{source} has {location}"
+        for source, location in _locations(directory)
+        if "{{" not in location and not ADDRESS.match(location)
+    ]
+    if local:
+        raise AlluviumError(
+            f"emr: external.location of {'; '.join(local)}; allowed are addresses that a cluster reaches, as "
+            "s3://my-topics/shop."
+        )
+
+
+def _locations(directory: Path) -> Iterator[tuple[str, str]]:
+    folders = _paths(_project(directory), "model-paths", DIRECTORIES["model-paths"])
+    paths = [path for folder in folders for path in (directory / folder).rglob("*.y*ml")]
+    for path in sorted(paths):
+        for source in _members(_yaml(path), "sources"):
+            for table in _members(source, "tables"):
+                external = table.get("external")
+                location = external.get("location") if isinstance(external, dict) else None
+                if isinstance(location, str):
+                    yield f"{source.get('name')}.{table.get('name')}", location
+
+
+def _members(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    members = found.get(name)
+    return [one for one in members if isinstance(one, dict)] if isinstance(members, list) else []
 
 
 def _outputs(profile: Any) -> list[str]:
@@ -243,7 +287,7 @@ def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
 
 
 def is_bucket(s3: Any, name: str) -> bool:
-    """Whether there is a bucket.
+    """Whether there is a bucket; it may be of another account, which whoever asks is not allowed to look at.
 
     Args:
         s3: client of the region.
@@ -257,7 +301,8 @@ def is_bucket(s3: Any, name: str) -> bool:
     except ClientError as error:
         if code(error) in NOT_THERE:
             return False
-        raise
+        if code(error) not in DENIED:
+            raise
     return True
 
 

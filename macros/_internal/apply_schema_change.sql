@@ -20,7 +20,6 @@
             ~ alluvium.rebuild_command(this)
         ) -%}
     {%- endfor -%}
-    {%- do alluvium.require_clock_of_hudi(subject, this) if change.added and alluvium.is_hudi() -%}
     {%- set rewritten = change.removed + change.retyped.keys() | list if policy == "sync_all_columns" else [] -%}
     {%- if rewritten -%}
         {%- do log(subject ~ ": rewritten for " ~ rewritten | join(", ") ~ " (on_schema_change: sync_all_columns)", info=true) -%}
@@ -127,19 +126,19 @@
 
 
 {# One atomic commit; the table keeps its place, its partitions and its properties, and with these what it has applied. #}
-{% macro rewrite_columns_sql(table, columns, change, properties) %}
+{% macro rewrite_columns_sql(table, columns, change, properties, added=[]) %}
     {%- if alluvium.is_hudi() -%}
         {%- set own = {} -%}
-        {%- for property in properties if property.key.startswith("alluvium.") -%}
+        {%- for property in properties if property.key.startswith("alluvium.") and property.key != "alluvium.adds_columns" -%}
             {%- do own.update({property.key: property.value}) -%}
         {%- endfor -%}
-        {{ return(alluvium.replace_hudi_table(table, alluvium.rewritten_columns_sql(table, columns, change), own)) }}
+        {{ return(alluvium.replace_hudi_table(table, alluvium.rewritten_columns_sql(table, columns, change, added), own)) }}
     {%- endif -%}
-    {{ return(adapter.dispatch("rewrite_columns_sql", "alluvium")(table, columns, change, properties)) }}
+    {{ return(adapter.dispatch("rewrite_columns_sql", "alluvium")(table, columns, change, properties, added)) }}
 {% endmacro %}
 
 
-{% macro default__rewrite_columns_sql(table, columns, change, properties) -%}
+{% macro default__rewrite_columns_sql(table, columns, change, properties, added=[]) -%}
 create or replace table {{ table }}
 using delta
 {%- for property in properties if alluvium.is_kept_property(property.key) %}
@@ -150,15 +149,18 @@ using delta
 {{ partition_cols(label="partitioned by") }}
 {{ location_clause() }}
 as
-{{ alluvium.rewritten_columns_sql(table, columns, change) }}
+{{ alluvium.rewritten_columns_sql(table, columns, change, added) }}
 {%- endmacro %}
 
 
-{% macro rewritten_columns_sql(table, columns, change) -%}
+{% macro rewritten_columns_sql(table, columns, change, added=[]) -%}
 select
     {%- for column in columns if column.name not in change.removed %}
     {%- set name = alluvium.quoted_identifier(column.name) %}
-    {% if column.name in change.retyped %}cast({{ name }} as {{ change.retyped[column.name]["to"] }}) as {% endif %}{{ name }}{{ "," if not loop.last }}
+    {% if column.name in change.retyped %}cast({{ name }} as {{ change.retyped[column.name]["to"] }}) as {% endif %}{{ name }}{{ "," if added or not loop.last }}
+    {%- endfor %}
+    {%- for column in added %}
+    cast(null as {{ alluvium.stored_type(column.dtype) }}) as {{ alluvium.quoted_identifier(column.name) }}{{ "," if not loop.last }}
     {%- endfor %}
 from {{ table }}
 {%- endmacro %}

@@ -3,8 +3,15 @@
     dbt-spark, without a key.
 #}
 {% macro require_hudi(caller_name) %}
-    {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", "spark__create_table_as", adapter.dispatch("create_table_as", "dbt").macro) -%}
-    {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", "spark__drop_relation", adapter.dispatch("drop_relation", "dbt").macro) -%}
+    {#- dbt (1.11) takes a literal alone for the name that is dispatched. -#}
+    {%- set asked = {
+        "spark__create_table_as": adapter.dispatch("create_table_as", "dbt"),
+        "spark__drop_relation": adapter.dispatch("drop_relation", "dbt"),
+        "spark__alter_relation_add_remove_columns": adapter.dispatch("alter_relation_add_remove_columns", "dbt"),
+    } -%}
+    {%- for own, found in asked.items() -%}
+        {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", own, found.macro) -%}
+    {%- endfor -%}
     {%- if config.get("location_root") -%}
         {% do alluvium.raise_invalid(caller_name, "location_root", config.get("location_root"), "none, where file_format is hudi: a rename of a table would leave its files there") %}
     {%- endif -%}

@@ -106,6 +106,7 @@ def network(account: None) -> Network:
         ec2.create_subnet(VpcId=vpc, CidrBlock=block)["Subnet"]["SubnetId"] for block in ("10.0.0.0/24", "10.0.1.0/24")
     )
     ec2.create_tags(Resources=[subnet], Tags=[{"Key": "for-use-with-amazon-emr-managed-policies", "Value": "true"}])
+    client("s3").create_bucket(Bucket="topics", CreateBucketConfiguration={"LocationConstraint": REGION})
     return Network(vpc, subnet, untagged)
 
 

@@ -159,7 +159,7 @@ def test_down_leaves_the_bucket_and_up_takes_it_over(deployed: stacks.Stack, run
     (_, again) = output.splitlines()[-1].split("alluvium emr ")
     code, _, errors = run(*shlex.split(again))
     assert code == 0, errors
-    assert [entry["Name"] for entry in client("s3").list_buckets()["Buckets"]] == [bucket]
+    assert {entry["Name"] for entry in client("s3").list_buckets()["Buckets"]} == {bucket, "topics"}
     assert described().bucket == bucket
 
 
@@ -183,7 +183,7 @@ def test_down_leaves_the_tables_of_glue(deployed: stacks.Stack, run: Run) -> Non
     assert run("down", "--yes")[0] == 0
     found = glue.get_table(DatabaseName="silver", Name=table["Name"])["Table"]
     assert found["StorageDescriptor"]["Location"] == f"{location}/slv_shop__orders_state"
-    assert client("s3").list_buckets()["Buckets"][0]["Name"] == deployed.bucket
+    assert deployed.bucket in {entry["Name"] for entry in client("s3").list_buckets()["Buckets"]}
 
 
 @pytest.mark.parametrize("command", [("status",), ("logs",), ("validate",)])
@@ -285,6 +285,21 @@ def test_nothing_is_sent_without_a_profile(deployed: stacks.Stack, run: Run, tmp
     code, _, errors = run("push", "--project-dir", str(directory))
     assert (code, "has no target emr in the project's profile (shop has local)" in errors) == (1, True), errors
     assert "Contents" not in client("s3").list_objects_v2(Bucket=deployed.bucket)
+
+
+def test_nothing_is_sent_with_files_of_this_machine(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
+    directory = project(tmp_path / "shop")
+    sources = "sources: [{name: shop, tables: [{name: orders, external: {location: landing/shop}}]}]"
+    (directory / "models" / "sources.yml").write_text(sources, encoding="utf-8")
+    code, _, errors = run("push", "--project-dir", str(directory))
+    assert (code, "shop.orders has landing/shop" in errors) == (1, True), errors
+    assert "Contents" not in client("s3").list_objects_v2(Bucket=deployed.bucket)
+
+
+def test_landing_bucket_has_to_be_there(network: Network, run: Run) -> None:
+    for dry in ((), ("--dry-run",)):
+        code, _, errors = run("up", *network.options(), "--landing-bucket", "topics-of-nobody", *dry)
+        assert (code, "--landing-bucket topics-of-nobody: there is no such bucket" in errors) == (1, True), errors
 
 
 def test_logs(deployed: stacks.Stack, run: Run) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import datetime, timezone
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from botocore.stub import ANY, Stubber
 
 from alluvium.emr import aws, template
+from alluvium.emr.project import is_bucket
 
 from .conftest import Run
 
@@ -131,6 +134,34 @@ def test_bucket_that_is_not_there_is_said(answers: Answers, run: Run) -> None:
     answers("s3").add_client_error("head_bucket", "404", "Not Found", 404, expected_params={"Bucket": "tables-of-ours"})
     said = refused(run, "up", *NETWORK, "--parameter", "ExistingDataBucket=tables-of-ours")
     assert "--parameter ExistingDataBucket=tables-of-ours: there is no such bucket; 'aws s3 ls' lists all." in said
+
+
+def test_bucket_of_another_account_is_there(answers: Answers) -> None:
+    s3 = answers("s3")
+    s3.add_client_error("head_bucket", "403", "Forbidden", 403, expected_params={"Bucket": "topics-of-others"})
+    assert is_bucket(aws.Clients().s3, "topics-of-others")
+
+
+def test_answer_of_a_proxy_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with HTTPServer(("127.0.0.1", 0), Page) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.server_port}")
+        said = refused(run, "status")
+        proxy.shutdown()
+    assert "emr: what answers is not AWS" in said
+    assert "check the proxy, AWS_ENDPOINT_URL and --region." in said
+
+
+class Page(BaseHTTPRequestHandler):
+    """Answers each question with a page that is no XML."""
+
+    def do_POST(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html><p>Sign in</html>")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # as the library has it
+        """Nothing."""
 
 
 @pytest.mark.parametrize(

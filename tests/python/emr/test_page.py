@@ -39,7 +39,7 @@ def test_every_command_of_the_page_runs(
     Path("dist").mkdir()
     wheel(Path(WHEEL))
     project(tmp_path)
-    replaced = {"vpc-0a1b2c3d": network.vpc, "subnet-0a1b2c3d": network.subnet}
+    replaced = {"vpc-0a1b2c3d": network.vpc, "subnet-0a1b2c3d": network.subnet, "my-topics": "topics"}
     seen = set()
     for words in commands():
         words = [replaced.get(word, word) for word in words]

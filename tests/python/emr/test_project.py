@@ -11,7 +11,7 @@ import pytest
 
 from alluvium import AlluviumError
 from alluvium.emr import project as projects
-from alluvium.emr.project import archive, check_profile, check_wheel, files
+from alluvium.emr.project import archive, check_locations, check_profile, check_wheel, files
 
 from .test_template import REPOSITORY
 
@@ -121,6 +121,36 @@ def test_profile_without_the_target_is_refused(tmp_path: Path, profile: str, pro
         (directory / "profiles.yml").write_text(profiles, encoding="utf-8")
     with pytest.raises(AlluviumError, match=said):
         check_profile(directory)
+
+
+@pytest.mark.parametrize(
+    ("location", "is_taken"),
+    [
+        ("s3://my-topics/shop", True),
+        ("s3a://my-topics/shop", True),
+        ("hdfs:///shop", True),
+        ("\"{{ env_var('LANDING') }}/shop\"", True),
+        ("landing/shop", False),
+        ("/data/shop", False),
+        ("file:/data/shop", False),
+    ],
+)
+def test_sources_on_this_machine_are_refused(tmp_path: Path, location: str, is_taken: bool) -> None:
+    directory = project(tmp_path)
+    check_locations(directory)
+    sources = (
+        f"sources: [{{name: shop, tables: [{{name: none}}, {{name: orders, external: {{location: {location}}}}}]}}]"
+    )
+    (directory / "models" / "shop.yaml").write_text(sources, encoding="utf-8")
+    if is_taken:
+        check_locations(directory)
+    else:
+        with pytest.raises(AlluviumError, match=f"shop.orders has {location}; allowed are addresses that a cluster"):
+            check_locations(directory)
+
+
+def test_sources_of_the_repository_are_where_the_environment_says() -> None:
+    check_locations(REPOSITORY)
 
 
 def test_target_is_that_of_the_step() -> None:

@@ -79,7 +79,8 @@ def test_macros_are_those_of_the_page_on_packages(written: dict[str, str]) -> No
 def test_every_strategy_is_passed_on(written: dict[str, str]) -> None:
     """The macros that the repository has in place of dbt's; without one a model is refused."""
     own = ("spark__get_merge_sql", "get_insert_into_sql", "get_insert_overwrite_sql", "should_full_refresh")
-    for name in (*own, "spark__create_table_as", "spark__drop_relation"):
+    of_hudi = ("spark__create_table_as", "spark__drop_relation", "spark__alter_relation_add_remove_columns")
+    for name in own + of_hudi:
         assert f"{{% macro {name}(" in written["macros/alluvium.sql"]
         assert f"return(alluvium.{name}(" in written["macros/alluvium.sql"]
 

@@ -10,6 +10,8 @@ from .project import Feed, Project, Row
 pytestmark = pytest.mark.slow
 
 BEFORE = {"id": "int", "quantity": "int", "gone": "string"}
+PRICED = {"id": "int", "net": "array<decimal(10,2)>", "gross": "array<decimal(20,5)>"}
+PRICES = {"net": ["1.25"], "gross": ["2.50000"]}
 AFTER = {"id": "int", "quantity": "bigint", "gone": "string", "channel": "string"}
 
 
@@ -67,6 +69,23 @@ FEEDS = [
         models=("log", "state", "living", "history"),
         before={1: lambda project: project.redeclare("timed", {"id": "int", "at": "timestamp_ntz"})},
     ),
+    # PostgreSQL's `numeric(10, 2)[]` and `numeric(20, 5)[]`, which stay readable in Hudi.
+    Feed(
+        "priced",
+        PRICED,
+        [
+            {"t+0+0.json": lines(*(postgresql("c", key, {"id": key, **PRICES}) for key in (1, 2)))},
+            {"t+0+3.json": lines(postgresql("u", 20, {"id": 1, "note": "web", **PRICES}))},
+            {
+                "t+0+4.json": lines(
+                    postgresql("u", 30, {"id": 1, "note": "shop", **PRICES}),
+                    postgresql("c", 31, {"id": 3, "note": "web", **PRICES}),
+                )
+            },
+        ],
+        models=("log", "state", "living", "history"),
+        before={1: lambda project: project.redeclare("priced", PRICED | {"note": "string"})},
+    ),
     Feed(
         "mended",
         BEFORE,
@@ -123,6 +142,16 @@ def test_first_time_without_a_zone_of_a_table(project: Project) -> None:
     assert not {name for name in project.outcomes[1].failed if "timed" in name}
     assert [row["at"] for row in project.rows("pipe_silver.slv_pipe__timed")] == ["2024-05-01 12:00:00"]
     assert [row["at"] for row in project.history("timed")] == [None, "2024-05-01 12:00:00"]
+
+
+def test_column_beside_arrays_of_two_precisions(project: Project) -> None:
+    """Hudi (1.2.0) would read the older files no more."""
+    assert not {name for outcome in project.outcomes for name in outcome.failed if "priced" in name}
+    notes = {1: ("shop",), 2: (None,), 3: ("web",)}
+    assert by_id(project.state("priced"), "note") == by_id(project.living_rows("priced"), "note") == notes
+    assert [row["note"] for row in project.history("priced") if row["id"] == 1] == [None, "web", "shop"]
+    (prices,) = {str((row["net"], row["gross"])) for row in project.state("priced")}
+    assert prices == "([Decimal('1.25')], [Decimal('2.50000')])"
 
 
 def by_id(rows: list[Row], *columns: str) -> dict[int, tuple[object, ...]]:

@@ -26,7 +26,7 @@ UNTIL = {"until": 9_223_372_036_825_200_000}
 FIRST = {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "note": "old", **UNTIL}) for n in range(2)))}
 SECOND = {"t+0+2.json": lines(postgresql("u", 20, {"id": 0, "note": "new", **UNTIL}))}
 OLD, NEW = {0: "old", 1: "old"}, {0: "new", 1: "old"}
-LATE, SETTING, LEFT, FAILED, SHAPED, MOVED, MAKING_ROOM, TAKING_THE_NAME, FROM_DELTA = FEEDS_HERE = tuple(
+LATE, SETTING, LEFT, FAILED, SHAPED, MOVED, MAKING_ROOM, TAKING_THE_NAME, FROM_DELTA, ALTERED = FEEDS_HERE = tuple(
     Feed(name, COLUMNS, models=("log", "state", "living"), recorded=True)
     for name in (
         "late",
@@ -38,6 +38,7 @@ LATE, SETTING, LEFT, FAILED, SHAPED, MOVED, MAKING_ROOM, TAKING_THE_NAME, FROM_D
         "making_room",
         "taking_the_name",
         "from_delta",
+        "altered",
     )
 )
 
@@ -361,3 +362,33 @@ def test_table_of_deltas_that_was_to_make_room_is_mended(written: Project) -> No
     written.edit(state, ('config(file_format="delta", ', "config("))
     assert not written.dbt("run", "--full-refresh", "--select", f"{state}+").failed
     assert notes(written, FROM_DELTA) == NEW
+
+
+def test_table_that_has_half_of_a_column_gets_it(written: Project) -> None:
+    """As a build leaves it that was killed when Hudi had committed the column, and the catalog did not have it yet."""
+    state = ALTERED.nodes["state"]
+    catalog = written.spark._jsparkSession.sharedState().externalCatalog()
+    columns = catalog.getTable(SILVER, state).dataSchema()
+    written.spark.sql(f"alter table {SILVER}.{state} set tblproperties ('alluvium.adds_columns' = 'extra')")
+    written.spark.sql(f"alter table {SILVER}.{state} add columns (extra string)")
+    catalog.alterTableDataSchema(SILVER, state, columns)
+    written.spark.sql(f"refresh table {SILVER}.{state}")
+    written.redeclare(ALTERED.name, COLUMNS | {"extra": "string"})
+    written.land(ALTERED, {"t+0+2.json": lines(postgresql("u", 20, {"id": 0, "note": "new", "extra": "e", **UNTIL}))})
+    outcome = written.dbt("run", "--select", f"{ALTERED.nodes['log']}+")
+    assert not outcome.failed, outcome.messages
+    assert f"model {state}: rewritten for extra" in outcome.printed
+    assert {row["id"]: (row["note"], row["extra"]) for row in written.state(ALTERED.name)} == {
+        0: ("new", "e"),
+        1: ("old", None),
+    }
+    # A table that was written anew takes the next one as any other does.
+    written.redeclare(ALTERED.name, COLUMNS | {"extra": "string", "more": "string"})
+    written.land(ALTERED, {"t+0+3.json": lines(postgresql("u", 30, {"id": 1, "note": "new", "more": "m", **UNTIL}))})
+    outcome = written.dbt("run", "--select", f"{ALTERED.nodes['log']}+")
+    assert not outcome.failed, outcome.messages
+    assert f"model {state}: rewritten" not in outcome.printed
+    assert {row["id"]: (row["extra"], row["more"]) for row in written.state(ALTERED.name)} == {
+        0: ("e", None),
+        1: (None, "m"),
+    }

@@ -39,6 +39,7 @@ DBTS_OWN = {
     "get_insert_overwrite_sql": "dbt_spark",
     "get_merge_sql": "dbt",
     "should_full_refresh": "dbt",
+    "spark__alter_relation_add_remove_columns": "dbt_spark",
     "spark__create_table_as": "dbt_spark",
     "spark__drop_relation": "dbt_spark",
     "spark__get_merge_sql": "dbt_spark",
@@ -278,6 +279,7 @@ class Renderer:
                 spark__get_merge_sql=lambda *_: "dbt-spark's own merge",
                 spark__create_table_as=self._made_by_dbt_spark,
                 spark__drop_relation=lambda *_: "dbt-spark's own drop",
+                spark__alter_relation_add_remove_columns=self._altered_by_dbt_spark,
                 get_insert_into_sql=lambda *_: "dbt-spark's own insert",
                 get_insert_overwrite_sql=lambda *_: "dbt-spark's own overwrite",
                 should_full_refresh=lambda: self.flag_full_refresh if self.full_refresh is None else self.full_refresh,
@@ -340,6 +342,11 @@ class Renderer:
     def _made_by_dbt_spark(self, _temporary: bool, _relation: SparkRelation, sql: str, _language: str) -> str:
         self.made.append(fold(sql))
         return "dbt-spark's own table"
+
+    def _altered_by_dbt_spark(self, of: SparkRelation, add: Sequence[SimpleNamespace] | None, remove: object) -> str:
+        columns = ", ".join(f"`{column.name}` {column.data_type}" for column in add or ())
+        self.queries.append(f"alter table {of} add columns ({columns})" + (f" without {remove}" if remove else ""))
+        return ""
 
     def _seen(self, name: str) -> SimpleNamespace:
         """What dbt's own macros find under a name: the root project's macro, else dbt's. No package's."""

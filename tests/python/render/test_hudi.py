@@ -878,6 +878,85 @@ def test_format_is_that_of_the_table() -> None:
         assert Renderer(nodes=of_model, **settings).render("format_of_table", STATE) == expected
 
 
+ADDED = typed(("note", "string"))
+UNREAD = "call show_commits"
+
+
+def altered(*columns: tuple[str, str], properties: Sequence[Mapping[str, str]] = (), **settings: Any) -> Renderer:
+    """A renderer of a model whose table has these columns."""
+    renderer = hudi(
+        columns=[name for name, _ in columns], types={(STATE.identifier, n): t for n, t in columns}, **settings
+    )
+    renderer.answers |= {
+        "show tblproperties": list(properties),
+        UNREAD: [],
+        "show tables": [],
+        "drop table": [],
+        "alter table": [],
+        "create": [],
+        "insert": [],
+    }
+    return renderer
+
+
+def test_column_of_hudi_is_noted_before_it_is_added() -> None:
+    renderer = altered(("id", "int"))
+    assert renderer.render("spark__alter_relation_add_remove_columns", STATE, ADDED, None).strip() == ""
+    assert renderer.queries[-2:] == [
+        f"alter table {STATE} set tblproperties ('alluvium.adds_columns' = 'note')",
+        f"alter table {STATE} add columns (`note` string)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "properties", "is_rewritten"),
+    [
+        ([("id", "int")], [{"key": "alluvium.adds_columns", "value": "gone"}], True),
+        ([("Gone", "int")], [{"key": "alluvium.adds_columns", "value": "gone"}], False),
+        ([("x", "array<decimal(10,2)>"), ("y", "array<decimal(20,5)>")], [], True),
+        ([("x", "array<decimal(10,2)>"), ("y", "array<decimal(10,2)>")], [], False),
+    ],
+)
+def test_table_of_hudi_is_rewritten_for_a_column(
+    columns: list[tuple[str, str]], properties: list[dict[str, str]], is_rewritten: bool
+) -> None:
+    renderer = altered(*columns, properties=[*properties, {"key": "alluvium.batch", "value": "6"}])
+    renderer.render("spark__alter_relation_add_remove_columns", STATE, ADDED, None)
+    assert (f"model {STATE.identifier}: rewritten for note" in renderer.messages) is is_rewritten
+    assert any("cast(null as string) as `note`" in query for query in renderer.queries) is is_rewritten
+    (made,) = [query for query in renderer.queries if query.startswith("create table")] or [""]
+    assert ("'alluvium.batch' = '6'" in made) is is_rewritten
+    assert "adds_columns" not in made
+
+
+def test_columns_of_other_tables_are_dbts() -> None:
+    for renderer in (Renderer(), hudi(post_hooks=())):
+        renderer.render("spark__alter_relation_add_remove_columns", STATE, ADDED, None)
+        assert renderer.queries == [f"alter table {STATE} add columns (`note` string)"]
+    renderer = hudi()
+    renderer.render("spark__alter_relation_add_remove_columns", STATE, [], ADDED)
+    assert len(renderer.queries) == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "are_of_one_name"),
+    [
+        ([("x", "array<decimal(10,2)>"), ("y", "map<string,decimal(20,5)>")], False),
+        ([("x", "map<string,decimal(10,2)>"), ("y", "map<string,decimal(20,5)>")], True),
+        ([("x", "array<array<decimal(10,2)>>"), ("y", "array<decimal(20,5)>")], True),
+        ([("x", "struct<p:decimal(10,2)>"), ("y", "struct<p:decimal(20,5)>")], True),
+        ([("x", "struct<p:decimal(10,2)>"), ("P", "decimal(20,5)")], True),
+        ([("x", "array<struct<p:string>>"), ("y", "array<decimal(20,5)>")], True),
+        ([("x", "array<struct<p:string>>"), ("y", "array<struct<q:string>>")], False),
+        ([("x", "decimal(10,2)"), ("y", "decimal(20,5)"), ("element", "decimal(3,1)")], False),
+        ([("y", "array<decimal(20,5)>"), ("element", "decimal(3,1)")], True),
+    ],
+)
+def test_has_decimals_of_one_name(columns: list[tuple[str, str]], are_of_one_name: bool) -> None:
+    """As Hudi 1.2.0 reads tables that a column was added to, or does not."""
+    assert Renderer().render("has_decimals_of_one_name", typed(*columns)) is are_of_one_name
+
+
 def test_require_hudi() -> None:
     hudi().render("require_hudi", "m")
     hudi().render("require_session_of_hudi", "m")
