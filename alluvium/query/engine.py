@@ -27,6 +27,8 @@ T = TypeVar("T")
 # nothing but the session, and queries, of which WITH and FROM begin statements that change something, too.
 READING = frozenset({"desc", "describe", "explain", "list", "show"})
 SETTING = frozenset({"reset", "set", "use"})
+# A procedure of Hudi's that shows, and deletes what it shows where it is told to (1.2).
+DELETING = "show_invalid_parquet"
 QUERYING = frozenset({"(", "from", "map", "reduce", "select", "table", "values", "with"})
 
 
@@ -40,12 +42,20 @@ class Kind(Enum):
 
 def kind_of_command(statement: str) -> Kind | None:
     """What a statement does by how it begins; None where it may be a query."""
-    begin = words(statement)[:2]
-    if begin[:1] and begin[0] in READING:
+    begin = words(statement)[:4]
+    if begin[:1] and (begin[0] in READING or _shows(begin)):
         return Kind.QUERY
-    if begin == ["refresh", "table"] or (begin[:1] and begin[0] in SETTING):
+    if begin[:2] == ["refresh", "table"] or (begin[:1] and begin[0] in SETTING):
         return Kind.SETTING
     return None if begin[:1] and begin[0] in QUERYING else Kind.CHANGE
+
+
+def _shows(begin: list[str]) -> bool:
+    """Whether a statement begins as a call of a procedure of Hudi's that only shows, as `call show_commits`."""
+    if begin[0] != "call":
+        return False
+    name = begin[1:2] if begin[1:3] != ["system", "."] else begin[3:4]
+    return name != [DELETING] and name[:1] != [] and name[0].startswith("show_")
 
 
 def refused(statement: str) -> QueryError:

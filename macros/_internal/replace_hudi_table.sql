@@ -38,7 +38,7 @@
 {%- do all_properties.update(properties) -%}
 {%- do all_properties.update({"alluvium.made_as": made_as}) -%}
 create table {{ relation }} (
-    {%- for column in columns %}
+    {%- for column in alluvium.columns_before_partitions(columns) %}
     {{ alluvium.quoted_identifier(column.name) }} {{ alluvium.stored_type(column.dtype) }}{{ "," if not loop.last }}
     {%- endfor %}
 )
@@ -50,6 +50,17 @@ tblproperties (
     {%- endfor %}
 )
 {%- endmacro %}
+
+
+{# As Spark's catalog has a table's columns, whatever their order is in the model. Hudi takes no other order of those that partition (1.2.0). #}
+{% macro columns_before_partitions(columns) %}
+    {%- set partitions = alluvium.spelled_partitions(columns) -%}
+    {%- set ordered = columns | rejectattr("name", "in", partitions) | list -%}
+    {%- for name in partitions -%}
+        {%- do ordered.extend(columns | selectattr("name", "equalto", name)) -%}
+    {%- endfor -%}
+    {{ return(ordered) }}
+{% endmacro %}
 
 
 {% macro partition_clause_of_hudi(columns) %}
@@ -123,20 +134,16 @@ tblproperties (
 {% endmacro %}
 
 
-{# In this order, as Delta's tables have it after a full refresh: a `union all` of two goes by it. Columns of partitions are a table's last. #}
+{# In this order, as Delta's tables have it after a full refresh: a `union all` of two goes by it. #}
 {% macro is_made_as(relation, columns) %}
-    {%- set stored, wanted, types = [], [], {} -%}
+    {%- set stored, wanted = [], [] -%}
     {%- if alluvium.is_in_catalog(relation)
         and alluvium.table_property(relation, "made_as") == alluvium.fingerprint_of_making(alluvium.hudi_properties("_cdc_record_key" in columns | map(attribute="name"))) -%}
         {%- for column in adapter.get_columns_in_relation(relation) -%}
             {%- do stored.append([column.name, column.dtype]) -%}
         {%- endfor -%}
-        {%- for column in columns -%}
-            {%- do types.update({column.name: alluvium.stored_type(column.dtype)}) -%}
-        {%- endfor -%}
-        {%- set partitions = alluvium.spelled_partitions(columns) -%}
-        {%- for name in types | reject("in", partitions) | list + partitions -%}
-            {%- do wanted.append([name, types.get(name)]) -%}
+        {%- for column in alluvium.columns_before_partitions(columns) -%}
+            {%- do wanted.append([column.name, alluvium.stored_type(column.dtype)]) -%}
         {%- endfor -%}
     {%- endif -%}
     {{ return(stored == wanted and stored != []) }}

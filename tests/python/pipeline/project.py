@@ -67,7 +67,7 @@ class Feed:
         fails: nodes that are expected to fail, and those that are skipped for it.
         tests: True runs the generic tests of a change log after the first round.
         built: False keeps the feed out of the rounds: the tests of its module build it themselves.
-        partition_by: column that the state is partitioned by.
+        partition_by: column that the state is partitioned by, or several.
         properties: `tblproperties` of the state.
         before: what is done to the tables before a round, by its index.
         slow: True builds the feed only where tests of its module that are marked slow are run.
@@ -91,7 +91,7 @@ class Feed:
     slow: bool = False
     recorded: bool = False
     on_schema_change: str = ""
-    partition_by: str = ""
+    partition_by: str | Sequence[str] = ""
     properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -138,7 +138,7 @@ class Feed:
         if self.on_schema_change:
             sql = sql.replace("config(", f'config(on_schema_change="{self.on_schema_change}", ', 1)
         if self.partition_by and role == "state":
-            sql = sql.replace("config(", f'config(partition_by="{self.partition_by}", ', 1)
+            sql = sql.replace("config(", f"config(partition_by={self.partition_by!r}, ", 1)
         if self.properties and role == "state":
             sql = sql.replace("config(", f"config(tblproperties={dict(self.properties)}, ", 1)
         if role == "tracked":

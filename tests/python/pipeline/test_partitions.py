@@ -12,6 +12,7 @@ from .events import lines, postgresql
 from .project import SILVER, Feed, Project
 
 COUNTRIES = ["Nederland", None, "", "Saint Pierre & Miquelon/50%"]
+FRANCE = {"country": "France", "region": 1}
 
 MOVED: dict[str, dict[str, str]] = {"moved_parts": {}}
 # Indexes of Hudi's that may be chosen.
@@ -54,18 +55,19 @@ FEEDS = [
     *(
         Feed(
             name,
-            {"id": "int", "country": "string"},
+            # In another order than that of the partitions.
+            {"id": "int", "country": "string", "region": "int"},
             [
-                {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, "country": "France"}) for n in range(3)))},
+                {"t+0+0.json": lines(*(postgresql("c", 10 + n, {"id": n, **FRANCE}) for n in range(3)))},
                 {
                     "t+0+3.json": lines(
-                        postgresql("u", 20, {"id": 0, "country": "Saint Pierre & Miquelon/50%"}),
-                        postgresql("u", 21, {"id": 1, "country": None}),
+                        postgresql("u", 20, {"id": 0, "country": "Saint Pierre & Miquelon/50%", "region": 2}),
+                        postgresql("u", 21, {"id": 1, "country": None, "region": 1}),
                     )
                 },
             ],
             models=("log", "state"),
-            partition_by="country",
+            partition_by=["region", "country"],
             properties=properties,
         )
         for name, properties in MOVED.items()
@@ -88,7 +90,7 @@ def test_other_texts_are_as_they_were(project: Project) -> None:
 
 @pytest.mark.parametrize("name", MOVED)
 def test_row_that_moves_to_another_partition_is_there_once(project: Project, name: str) -> None:
-    rows = sorted(((row["id"], row["country"]) for row in project.state(name)), key=str)
-    assert rows == [(0, "Saint Pierre & Miquelon/50%"), (1, None), (2, "France")]
+    rows = sorted(((row["id"], row["country"], row["region"]) for row in project.state(name)), key=str)
+    assert rows == [(0, "Saint Pierre & Miquelon/50%", 2), (1, None, 1), (2, "France", 1)]
     found = project.spark.sql(f"select id from {SILVER}.slv_pipe__{name}_state where country is null").collect()
     assert [row.id for row in found] == [1]

@@ -107,6 +107,13 @@ def test_words(text: str, expected: list[str]) -> None:
         ("showx tables", Kind.CHANGE),
         ("${a} tables", Kind.CHANGE),
         ("", Kind.CHANGE),
+        ("call show_commits('silver.x')", Kind.QUERY),
+        ("CALL System.Show_commits(table => 'silver.x')", Kind.QUERY),
+        ("call show_invalid_parquet(path => '/x', needDelete => true)", Kind.CHANGE),
+        ("call system.show_invalid_parquet(path => '/x')", Kind.CHANGE),
+        ("call run_clean('silver.x')", Kind.CHANGE),
+        ("call `show_commits`('silver.x')", Kind.CHANGE),
+        ("call", Kind.CHANGE),
     ],
 )
 def test_kind_by_the_first_word(statement: str, kind: Kind | None) -> None:

@@ -512,7 +512,7 @@ def test_statements_of_a_table_of_hudis() -> None:
     columns = typed(("id", "smallint"), ("at", "timestamp_ntz"), ("_cdc_record_key", "string"))
     renderer = hudi(partition_by=["id"])
     sql = renderer.sql("create_hudi_table_sql", STATE, columns, {"alluvium.key": "k"})
-    assert "(`id` int, `at` timestamp, `_cdc_record_key` string) using hudi partitioned by (`id`)" in sql
+    assert "(`at` timestamp, `_cdc_record_key` string, `id` int) using hudi partitioned by (`id`)" in sql
     assert "'alluvium.key' = 'k', 'alluvium.made_as' = " in sql
     names = [column.name for column in columns]
     stored = renderer.render("stored_columns", columns)
@@ -782,6 +782,8 @@ def test_partitions_of_a_table_of_hudis() -> None:
     columns = typed(("Country", "string"), ("A", "int"))
     assert renderer.sql("partition_clause_of_hudi", columns) == "partitioned by (`Country`, `A`)"
     assert renderer.render("spelled_partitions", columns) == ["Country", "A"]
+    ordered = renderer.render("columns_before_partitions", typed(("a", "int"), ("country", "string"), ("id", "int")))
+    assert [column.name for column in ordered] == ["id", "country", "a"]
     assert hudi().sql("partition_clause_of_hudi", columns) == ""
 
 
