@@ -127,6 +127,8 @@
 
 {# One atomic commit; the table keeps its place, its partitions and its properties, and with these what it has applied. #}
 {% macro rewrite_columns_sql(table, columns, change, properties, added=[]) %}
+    {#- The model's partitions are those of the new table: others would have its values without a check of them (partitioned_rows). -#}
+    {%- do alluvium.require_partitions_of_table("rewrite_columns_sql", table) -%}
     {%- if alluvium.is_hudi() -%}
         {%- set own = {} -%}
         {%- for property in properties if property.key.startswith("alluvium.") and property.key != "alluvium.adds_columns" -%}

@@ -881,7 +881,6 @@ def test_format_is_that_of_the_table() -> None:
 
 
 ADDED = typed(("note", "string"))
-UNREAD = "call show_commits"
 
 
 def altered(*columns: tuple[str, str], properties: Sequence[Mapping[str, str]] = (), **settings: Any) -> Renderer:
@@ -891,12 +890,13 @@ def altered(*columns: tuple[str, str], properties: Sequence[Mapping[str, str]] =
     )
     renderer.answers |= {
         "show tblproperties": list(properties),
-        UNREAD: [],
+        "call show_commits": [],
         "show tables": [],
         "drop table": [],
         "alter table": [],
         "create": [],
         "insert": [],
+        f"describe {STATE}": [],
     }
     return renderer
 

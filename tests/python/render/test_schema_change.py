@@ -9,6 +9,8 @@ from .feeds import column, feed
 from .harness import Renderer, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
+# A table without partitions.
+WHOLE = [{"partitionColumns": "[]"}]
 STRINGS = {("stg_shop__orders", "id"): "int"}
 
 
@@ -52,7 +54,7 @@ def test_table_is_told_of_its_first_time_without_a_zone(policy: str, is_told: bo
 def test_apply_schema_change_rewrites_the_table_once() -> None:
     renderer = with_columns("id", "note", "gone", types={"id": "smallint"}, policy="sync_all_columns")
     properties = [{"key": "alluvium.generation", "value": "it's"}, {"key": "delta.minReaderVersion", "value": "3"}]
-    renderer.answers = {"show tblproperties": properties, "create or replace": []}
+    renderer.answers = {"show tblproperties": properties, "create or replace": [], "describe detail": WHOLE}
     assert renderer.render("apply_schema_change", feed()) is True
     assert renderer.messages == ["model stg_shop__orders: rewritten for gone, id (on_schema_change: sync_all_columns)"]
     assert renderer.queries[-1] == (
@@ -61,16 +63,27 @@ def test_apply_schema_change_rewrites_the_table_once() -> None:
     )
 
 
+def test_table_of_other_partitions_is_not_rewritten() -> None:
+    """The new table would be the model's, with values that nobody has looked at."""
+    renderer = with_columns("id", "note", "gone", policy="sync_all_columns")
+    renderer.partition_by = ["note"]
+    renderer.answers = {"show tblproperties": [], "describe detail": WHOLE}
+    with pytest.raises(CompilationError, match=r'partition_by is \["note"\]; allowed: none, as the table has it'):
+        renderer.render("apply_schema_change", feed())
+    assert not [query for query in renderer.queries if query.startswith("create")]
+
+
 def test_rewrite_columns_sql() -> None:
     columns = [{"name": "a b", "dtype": "int"}, {"name": "gone", "dtype": "int"}]
     change = {"added": [], "removed": ["gone"], "retyped": {"a b": {"from": "int", "to": "bigint"}}}
     properties = [{"key": "delta.enableDeletionVectors", "value": "true"}, {"key": "x", "value": "y"}]
-    sql = Renderer().render("rewrite_columns_sql", LOG, columns, change, properties)
+    renderer = Renderer(answers={"describe detail": WHOLE})
+    sql = renderer.render("rewrite_columns_sql", LOG, columns, change, properties)
     assert_parses(sql)
     assert "('delta.enableDeletionVectors' = 'true', 'x' = 'y') as select cast(`a b` as bigint) as `a b` from" in fold(
         sql
     )
-    bare = Renderer().sql("rewrite_columns_sql", LOG, columns, change, [])
+    bare = renderer.sql("rewrite_columns_sql", LOG, columns, change, [])
     assert bare.startswith("create or replace table silver.stg_shop__orders using delta as select")
     partitioned = Renderer(partition_by=["day"]).sql("default__rewrite_columns_sql", LOG, columns, change, properties)
     assert partitioned == fold(sql).replace(" as select", " partitioned by (day) as select", 1)
@@ -84,8 +97,9 @@ def test_rewrite_with_a_property_that_spark_hides() -> None:
     with pytest.raises(
         CompilationError, match=r"rewrite_columns_sql: Spark hides the value of property owner\.url of "
     ):
-        Renderer().sql("rewrite_columns_sql", LOG, columns, change, hidden)
-    said = Renderer(tblproperties={"owner.url": "a"}).sql("rewrite_columns_sql", LOG, columns, change, hidden)
+        Renderer(answers={"describe detail": WHOLE}).sql("rewrite_columns_sql", LOG, columns, change, hidden)
+    renderer = Renderer(tblproperties={"owner.url": "a"}, answers={"describe detail": WHOLE})
+    said = renderer.sql("rewrite_columns_sql", LOG, columns, change, hidden)
     assert "tblproperties ('owner.url' = 'a') as select" in said
     shown = {"key": "owner.url", "value": "b"}
     kept = [Renderer(tblproperties={"owner.url": "a"}).render("kept_value", LOG, row) for row in (*hidden, shown)]
