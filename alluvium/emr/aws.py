@@ -161,6 +161,10 @@ def _sentence_of_answer(error: ClientError, following: Following) -> str:
     if name in NO_SUBNET:
         subnets = following.aws("ec2", "describe-subnets")
         return f"emr: {said}; '{subnets}' lists those of the region, --subnet names one."
+    if name == "NoSuchBucket":
+        bucket = error.response.get("Error", {}).get("BucketName", "of the stack")
+        down, up = following.command("down"), following.command("up", "--vpc", "VPC", "--subnet", "SUBNET")
+        return f"emr: bucket {bucket} is not there any more, with what was in it; '{down}', then '{up}' makes another."
     if "Throttl" in name or name == "RequestLimitExceeded":
         return f"emr: AWS takes no more requests for now ({name}); run the command again in a minute."
     if "LimitExceeded" in name or "QuotaExceeded" in name:

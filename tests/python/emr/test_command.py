@@ -279,6 +279,13 @@ def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path
     assert (output.count("is there"), "lacks" in output) == (2, False)
 
 
+def test_bucket_that_was_deleted_is_said(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
+    client("s3").delete_bucket(Bucket=deployed.bucket)
+    code, _, errors = run("push", "--project-dir", str(project(tmp_path / "shop")))
+    said = f"bucket {deployed.bucket} is not there any more, with what was in it; 'alluvium emr down', then 'alluvium"
+    assert (code, said in errors) == (1, True), errors
+
+
 def test_nothing_is_sent_without_a_profile(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
     directory = project(tmp_path / "shop")
     (directory / "profiles.yml").write_text("shop: {outputs: {local: {}}}\n", encoding="utf-8")
