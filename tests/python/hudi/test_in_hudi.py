@@ -45,7 +45,7 @@ MORE_SUITES = {
 
 
 def test_partitions_and_bugs_of_hudi() -> None:
-    assert " passed" in run("--file-format", "hudi_mor", BUGS, f"{PIPELINE}/test_partitions.py")
+    assert " passed" in run("--file-format", "hudi_mor", "-m", "not slow", BUGS, f"{PIPELINE}/test_partitions.py")
 
 
 @pytest.mark.slow
