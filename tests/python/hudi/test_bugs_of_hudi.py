@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "bugs_of_hudi"
 TABLE = f"{SCHEMA}.rows"
+UPSERT = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.spark.sql.insert.into.operation": "upsert"}
 
 
 @pytest.fixture
@@ -88,8 +89,7 @@ def test_row_of_another_partition_stays_unless_the_index_is_global(hudi: SparkSe
 @pytest.mark.parametrize("prefix", ["", "spark."])
 def test_setting_of_the_session_comes_before_a_property_of_the_table(hudi: SparkSession, prefix: str) -> None:
     """require_setting_of_hudi refuses it, and what hudi-defaults.conf says, which comes before both."""
-    options = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.spark.sql.insert.into.operation": "upsert"}
-    create(hudi, "cow", "select '1' as id, 'old' as note, 'a' as part", **options)
+    create(hudi, "cow", "select '1' as id, 'old' as note, 'a' as part", **UPSERT)
     hudi.sql(f"set {prefix}hoodie.index.type = SIMPLE")
     try:
         hudi.sql(f"insert into {TABLE} (id, note, part) select '1', 'new', 'b'")
@@ -106,6 +106,34 @@ def test_filter_passes_over_a_file_with_nan(hudi: SparkSession, statistics: str)
     hudi.sql(f"insert into {TABLE} (id, amount) select '4', double('NaN') union all select '5', 5.0D")
     found = {row.id for row in hudi.sql(f"select id from {TABLE} where amount > 1").collect()}
     assert (found == {"1", "3", "4", "5"}) is (statistics == "false")
+
+
+def test_column_beside_decimals_of_one_name_ends_the_reading(hudi: SparkSession) -> None:
+    """add_columns_of_hudi.sql writes such a table anew."""
+    prices = "array(cast(1 as decimal(10, 2))) as net, array(cast(1 as decimal(20, 5))) as gross"
+    create(hudi, "cow", f"select '1' as id, 'old' as note, {prices}", **UPSERT)
+    hudi.sql(f"alter table {TABLE} add columns (extra string)")
+    with pytest.raises(Exception, match="Can't redefine: element"):
+        hudi.sql(f"insert into {TABLE} (id, note, net, gross, extra) select '1', 'new', net, gross, 'e' from {TABLE}")
+
+
+def test_column_that_the_catalog_lacks_is_not_entered(hudi: SparkSession) -> None:
+    """As a kill leaves it; add_columns_of_hudi.sql notes what it adds, and writes the table anew."""
+    create(hudi, "cow", "select '1' as id, 'old' as note")
+    catalog = hudi._jsparkSession.sharedState().externalCatalog()
+    columns = catalog.getTable(SCHEMA, "rows").dataSchema()
+    hudi.sql(f"alter table {TABLE} add columns (extra string)")
+    catalog.alterTableDataSchema(SCHEMA, "rows", columns)
+    hudi.sql(f"refresh table {TABLE}")
+    with pytest.raises(Exception, match="already exists in the table"):
+        hudi.sql(f"alter table {TABLE} add columns (extra string)")
+
+
+def test_partitions_in_another_order_than_the_columns_are_not_taken(hudi: SparkSession) -> None:
+    """columns_before_partitions puts the columns into that order."""
+    columns, properties = "id string, a string, b string", "primaryKey = 'id', type = 'cow'"
+    with pytest.raises(Exception, match="Partition schema fields order does not match"):
+        hudi.sql(f"create table {TABLE} ({columns}) using hudi partitioned by (b, a) tblproperties ({properties})")
 
 
 def test_keys_of_several_columns_collide(hudi: SparkSession) -> None:
