@@ -22,7 +22,7 @@
     {%- set table = (load_relation(this) or {}) if execute and alluvium.is_run() and alluvium.is_own_table() else none -%}
     {%- if table is not none and (alluvium.is_hudi() or table.is_hudi) and not table.is_view and alluvium.remembered("is_replaced", this) is none -%}
         {%- if alluvium.has_another_format(table) -%}
-            {%- do alluvium.require_views_over(model) -%}
+            {%- do alluvium.require_views_over(model, "file_format", config.get("file_format")) -%}
             {%- do alluvium.remember("changes_format", this, "true") -%}
         {%- endif -%}
         {%- do alluvium.remember("is_replaced", this, "true") -%}
@@ -34,10 +34,10 @@
     A view is compiled for the format of its table. One over a `timestamp_ntz` of Delta's, where the table has moved to Hudi, casts the `timestamp` there to what it was (Spark 3.5):
     the time on a clock of the session's zone. take_name drops the views, so that none is read before its model is built.
 #}
-{% macro require_views_over(node) %}
+{% macro require_views_over(node, option, value) %}
     {%- for view in alluvium.views_over(node) if view.node.unique_id not in selected_resources -%}
         {% do alluvium.raise_invalid(
-            "full refresh of model " ~ model.name, "file_format", config.get("file_format"),
+            "full refresh of model " ~ model.name, option, value,
             "another one than its table has where the views over it are built, too, as " ~ view.relation ~ ", which is compiled for the one that is there: " ~ alluvium.rebuild_command(this),
         ) %}
     {%- endfor -%}
@@ -63,14 +63,29 @@
 {% macro require_replaceable() %}
     {%- if execute and alluvium.is_run() and config.get("materialized") == "incremental" and load_relation(this) is not none
         and alluvium.remembered("is_replaceable", this) is none -%}
-        {%- for column in adapter.get_columns_in_relation(this) if "," in column.name -%}
+        {%- set columns = adapter.get_columns_in_relation(this) -%}
+        {%- for column in columns if "," in column.name -%}
             {% do alluvium.raise_invalid(
                 "full refresh of model " ~ model.name, "name of a column", column.name,
                 "a name without a comma, or no table yet (`drop table " ~ this ~ "`): a Hive metastore takes such a name in a new table only",
             ) %}
         {%- endfor -%}
+        {%- do alluvium.require_views_of_clock(columns) if alluvium.is_kept_by_key(model) and not alluvium.is_hudi() -%}
         {%- do alluvium.remember("is_replaceable", this, "true") -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# As of the other format: a view that was made over the one of `timestamp` and `timestamp_ntz` casts the other one to it, of all changes of a type this alone without an error (Spark 3.5). #}
+{% macro require_views_of_clock(columns) %}
+    {%- set types = {} -%}
+    {%- for column in alluvium.feed_of_node("full refresh of model " ~ model.name, model).columns -%}
+        {%- do types.update({column.name: column.data_type}) -%}
+    {%- endfor -%}
+    {%- for column in columns if column.name in types and types[column.name] != column.dtype
+        and types[column.name] | replace("_ntz", "") == column.dtype | replace("_ntz", "") -%}
+        {%- do alluvium.require_views_over(model, "type of column " ~ column.name, types[column.name]) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

@@ -588,7 +588,7 @@ def test_table_goes_to_another_format_with_its_views() -> None:
     found = moved().render("views_over", graph[0])
     assert [view["relation"].render() for view in found] == ["silver.living", "silver.report"]
     for selected, missing in ((["model.report"], "living"), (["model.living"], "report")):
-        refused = moved(selected=selected).refusal("require_views_over", graph[0])
+        refused = moved(selected=selected).refusal("require_views_over", graph[0], "file_format", "hudi")
         assert refused.startswith(f'full refresh of model {name}: file_format is "hudi"; allowed: another one')
         assert f"where the views over it are built, too, as silver.{missing}" in refused
         assert f"`dbt build --full-refresh --select {name}+`" in refused

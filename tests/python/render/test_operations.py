@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -440,6 +441,45 @@ def test_table_with_a_comma_in_a_name_is_not_replaced() -> None:
         renderer = rebuilt({APPLIED: "a"}, "a", flag_full_refresh=True, **changes)
         assert renderer.render("should_full_refresh")
         assert renderer.render("require_replaceable").strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("declared", "stored", "asks"),
+    [
+        ("timestamp", "timestamp_ntz", True),
+        ("timestamp_ntz", "timestamp", True),
+        ("array<timestamp>", "array<timestamp_ntz>", True),
+        ("timestamp", "timestamp", False),
+        # Spark itself stops at a view of another type.
+        ("timestamp", "string", False),
+    ],
+)
+def test_time_of_another_clock_asks_for_the_views(declared: str, stored: str, asks: bool) -> None:
+    view = model("slv_shop__orders", "model.slv_shop__orders_state")
+    others = {"resource_type": "model", "unique_id": "model.slv", "config": SimpleNamespace(materialized="view")}
+    columns = {name: {"name": name, "data_type": of, "meta": {}} for name, of in (("id", "int"), ("at", declared))}
+    renderer = rebuilt(
+        {APPLIED: "a"},
+        "a",
+        flag_full_refresh=True,
+        sources=shop(columns=columns).sources,
+        columns=["id", "at"],
+        types={(STATE.identifier, "at"): stored},
+        views=["slv_shop__orders"],
+    )
+    renderer.nodes = {**renderer.nodes, "model.slv": {**view, **others}}
+    renderer.selected = ["model.slv"]
+    assert renderer.render("should_full_refresh")
+    renderer.selected = []
+    table = [SimpleNamespace(name="at", dtype=stored)]
+    if asks:
+        with pytest.raises(CompilationError, match=r"column at is .*; allowed: .* silver\.slv_shop__orders,"):
+            renderer.render("should_full_refresh")
+        with pytest.raises(CompilationError, match="the views over it are built, too"):
+            renderer.render("require_views_of_clock", table)
+    else:
+        assert renderer.render("should_full_refresh")
+        assert renderer.render("require_views_of_clock", table).strip() == ""
 
 
 def test_log_that_is_replaced_while_its_state_compiles_stops_the_state() -> None:
