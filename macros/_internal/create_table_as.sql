@@ -3,13 +3,16 @@
     table that is there is complete whatever was killed.
 #}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
-    {%- do alluvium.refuse_own_filter("create_table_as") if alluvium.is_hudi_mart() and config.get("incremental_strategy") == "merge" -%}
-    {%- do alluvium.refuse_hidden_columns(compiled_code) if alluvium.is_own_table() -%}
-    {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
-    {%- do alluvium.require_claimed_session("create_table_as") if alluvium.is_own_table() -%}
-    {#- A table that is built anew is not read, and may be one that cannot be. -#}
-    {%- do alluvium.refresh_hudi_tables(this if temporary else none, model) if alluvium.is_own_table() -%}
-    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or (alluvium.is_own_table() and alluvium.has_view_of_rows(model)) -%}
+    {%- set is_own_table = alluvium.is_own_table() -%}
+    {%- if is_own_table -%}
+        {%- do alluvium.refuse_own_filter("create_table_as") if alluvium.is_hudi_mart() and config.get("incremental_strategy") == "merge" -%}
+        {%- do alluvium.refuse_hidden_columns(compiled_code) -%}
+        {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
+        {%- do alluvium.require_claimed_session("create_table_as") -%}
+        {#- A table that is built anew is not read, and may be one that cannot be. -#}
+        {%- do alluvium.refresh_hudi_tables(this if temporary else none, model) -%}
+    {%- endif -%}
+    {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or (is_own_table and alluvium.has_view_of_rows(model)) -%}
     {%- if language == "sql" and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) and not alluvium.is_kept_by_key(model) -%}
         {%- set compiled_code = alluvium.partitioned_rows("model " ~ model.name, compiled_code) -%}
     {%- endif -%}

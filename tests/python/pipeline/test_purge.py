@@ -286,7 +286,9 @@ class Story:
         self.incremental = tables(project)
         self.ledger = project.rows(f"{SILVER}.cdc_file_ledger")
         self.runs = project.rows(f"{SILVER}.cdc_run_ledger")
-        self.purge_ledger = project.rows(f"{SILVER}.cdc_purge_ledger")
+        # All projects of a session have one; another module has purged, too.
+        ledger = project.rows(f"{SILVER}.cdc_purge_ledger")
+        self.purge_ledger = [entry for entry in ledger if entry["entity"] in KEYS]
         self.files_before_vacuum = {name: files_with_her_name(project, name) for name in VACUUMED}
         self.vacuum = purge(project, "purged", keys=[], vacuum_hours=0)
         self.files_after_vacuum = {name: files_with_her_name(project, name) for name in VACUUMED}

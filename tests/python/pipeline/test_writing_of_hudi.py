@@ -38,7 +38,7 @@ LATE, SETTING, LEFT, FAILED, SHAPED, MOVED, MAKING_ROOM, TAKING_THE_NAME, FROM_D
         "making_room",
         "taking_the_name",
         "from_delta",
-        "altered",
+        "half_altered",
     )
 )
 
@@ -221,21 +221,21 @@ def test_files_of_an_overwritten_table_go_with_a_vacuum(written: Project) -> Non
 
 
 def test_commits_that_were_taken_back_are_applied_again(make_project: MakeProject) -> None:
-    feed = Feed("taken_back", {"id": "int", "note": "string"}, models=("log", "state", "history"))
-    project = make_project("taken_back", [feed])
+    feed = Feed("rolled_back", {"id": "int", "note": "string"}, models=("log", "state", "history"))
+    project = make_project("rolled_back", [feed])
     (project.folder / "models" / "gold").mkdir()
     state = f'{{{{ ref("{feed.nodes["state"]}") }}}}'
     changed = f'{{{{ changed_keys(ref("{feed.nodes["state"]}"), ["id"]) }}}}'
     merged = 'incremental_strategy="merge", unique_key="id", post_hook="{{ alluvium.record_applied_batches() }}", '
     for mart, settings, condition in (
-        ("fct_taken_back", "", "true"),
-        ("fct_changed_and_taken_back", merged, f"id in ({changed})"),
+        ("fct_rolled_back", "", "true"),
+        ("fct_changed_and_rolled_back", merged, f"id in ({changed})"),
     ):
         config = f'config({settings}contract={{"enforced": false}}, on_schema_change="ignore")'
         sql = f"{{{{ {config} }}}}\nselect id, note from {state} where {condition}"
         (project.folder / "models" / "gold" / f"{mart}.sql").write_text(sql, encoding="utf-8")
     tables = [f"{SILVER}.{feed.nodes[role]}" for role in ("state", "history")]
-    tables += [f"{GOLD}.fct_taken_back", f"{GOLD}.fct_changed_and_taken_back"]
+    tables += [f"{GOLD}.fct_rolled_back", f"{GOLD}.fct_changed_and_rolled_back"]
 
     def rows() -> dict[str, list[tuple[int, str]]]:
         found = {table: project.spark.sql(f"select id, note from {table}").collect() for table in tables}
