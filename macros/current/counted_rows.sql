@@ -55,6 +55,8 @@
 {% macro adds_from(change_log, feed, batches, resets) %}
     {%- set oldest = alluvium.remembered("oldest_change", this) -%}
     {%- if is_incremental() and oldest and not resets -%}
+        {#- As before each of Hudi's tables is written (refresh_hudi_tables), which is after the model has compiled. -#}
+        {%- do run_query("refresh table " ~ this) if alluvium.is_hudi() -%}
         {%- set newest = alluvium.query_rows("select max(_cdc_position) as position from " ~ this)[0].position -%}
         {%- set length = alluvium.source_position_length(feed) -%}
         {%- if newest and oldest[:length] > newest[:length]

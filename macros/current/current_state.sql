@@ -17,6 +17,7 @@
     {%- do alluvium.require_post_hook("current_state", "record_applied_batches") -%}
     {#- Without it dbt-spark's own merge would let any event overwrite a newer row. -#}
     {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.merge_guard", cdc.get("merge_guard"), ["_cdc_position"]) -%}
+    {%- do alluvium.require_partitions_of_own_columns("current_state") -%}
     {%- set feed = alluvium.feed_of_own_log("current_state", change_log) -%}
     {%- do alluvium.require_countable(feed) if not feed.key -%}
     {%- if snapshotted_with and alluvium.has_declared_order(feed) -%}

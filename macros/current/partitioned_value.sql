@@ -20,6 +20,21 @@
 {% endmacro %}
 
 
+{# What a merge takes from its source for a column: a value that was found elsewhere has not passed the model's SQL. #}
+{% macro found_value(feed, name) %}
+    {%- set column, value = alluvium.column_of(feed, name), "source." ~ alluvium.quoted_identifier(name) -%}
+    {{ return(alluvium.partitioned_value(column, value) if column.data_type == "string" else value) }}
+{% endmacro %}
+
+
+{# Times of this project's own, before any SQL runs. Those of the source pass partitioned_value. #}
+{% macro require_partitions_of_own_columns(caller_name) %}
+    {%- for name in ["_cdc_source_ts", "_deleted_at", "_valid_from", "_valid_to"] -%}
+        {%- do alluvium.require_partition(caller_name ~ ": model " ~ model.name, name, "timestamp") -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
 {# Rows of a model whose own SQL may not know what a partition cannot have. #}
 {% macro partitioned_rows(caller_name, compiled_code) %}
     {%- set columns, values = [], [] -%}

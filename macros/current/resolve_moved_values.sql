@@ -326,7 +326,7 @@ from {{ from }}
     {%- set conditions = ["not " ~ alluvium.unresolved_after_moves() ~ " <=> target._cdc_unresolved_columns"] -%}
     {%- for name in held -%}
         {%- set column = alluvium.quoted_identifier(name) -%}
-        {%- do values.update({name: "if(" ~ alluvium.is_moved(name) ~ ", source." ~ column ~ ", target." ~ column ~ ")"}) -%}
+        {%- do values.update({name: "if(" ~ alluvium.is_moved(name) ~ ", " ~ alluvium.found_value(feed, name) ~ ", target." ~ column ~ ")"}) -%}
         {%- do conditions.append(alluvium.is_resolved_otherwise(name, feed)) -%}
     {%- endfor -%}
     {%- do values.update({"_cdc_unresolved_columns": alluvium.unresolved_after_moves(), "_cdc_batch": alluvium.newest_pending_batch()}) -%}

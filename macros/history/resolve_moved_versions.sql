@@ -70,8 +70,11 @@ where
 
 
 {% macro resolve_moved_versions_sql(feed, moved) %}
-    {%- set values = alluvium.source_values(alluvium.columns_of_unavailable_values(feed) + ["_cdc_unresolved_columns"]) -%}
-    {%- do values.update({"_cdc_batch": alluvium.newest_pending_batch()}) -%}
+    {%- set values = {} -%}
+    {%- for name in alluvium.columns_of_unavailable_values(feed) -%}
+        {%- do values.update({name: alluvium.found_value(feed, name)}) -%}
+    {%- endfor -%}
+    {%- do values.update({"_cdc_unresolved_columns": "source._cdc_unresolved_columns", "_cdc_batch": alluvium.newest_pending_batch()}) -%}
     {{ return(alluvium.merge_sql(this, "(\n    " ~ moved | indent(4) ~ "\n)", {
         "on": alluvium.same_key(feed, "target", "source") ~ " and target._cdc_position = source._cdc_position",
         "set": values,

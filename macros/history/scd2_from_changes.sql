@@ -22,6 +22,7 @@
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- do alluvium.require_one_of(subject, "meta.cdc.stored_as_scd_type", cdc.get("stored_as_scd_type"), [2]) -%}
     {%- do alluvium.require_one_of(subject, "collapse_unchanged", collapse_unchanged, [true, false]) -%}
+    {%- do alluvium.require_partitions_of_own_columns("scd2_from_changes") -%}
     {%- set feed = alluvium.feed_of_own_log("scd2_from_changes", change_log) -%}
     {%- if not feed.key -%}
         {% do alluvium.raise_invalid("scd2_from_changes: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: nothing tells the versions of rows without a key apart") %}

@@ -137,6 +137,16 @@ def test_adds_from() -> None:
     assert built_anew.render("adds_from", LOG, PLAIN, BATCHES, []) is None
 
 
+def test_adds_from_lists_the_files_of_hudi_anew() -> None:
+    """In a session that lives on, those that another session has cleaned away are gone."""
+    renderer = state(position(19, 20), position(29, 30))
+    renderer.file_format = "hudi"
+    renderer.answers["refresh table"] = []
+    assert renderer.render("adds_from", LOG, PLAIN, BATCHES, []) == position(29, 30)
+    asked = [query for query in renderer.queries if query.startswith(("refresh", "select max"))]
+    assert asked == [f"refresh table {STATE}", f"select max(_cdc_position) as position from {STATE}"]
+
+
 def test_adds_from_of_a_binlog() -> None:
     def at(row: int) -> str:
         return f"{1:010}.{99:020}.{row:010}.1.000000"

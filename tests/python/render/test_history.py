@@ -57,6 +57,14 @@ def test_scd2_from_changes_reads_the_keys_that_are_named() -> None:
     assert_parses(sql)
 
 
+def test_scd2_from_changes_is_not_partitioned_by_times() -> None:
+    """Delta (3.3.3) would write other ones where the session's zone is not UTC."""
+    renderer = history()
+    renderer.partition_by = "_valid_from"
+    said = "scd2_from_changes: model slv_shop__orders_history: type of column _valid_from, which partition_by names, is"
+    assert said in renderer.refusal("scd2_from_changes", LOG)
+
+
 def test_scd2_from_changes_built_anew_reads_all() -> None:
     renderer = with_news()
     renderer.incremental = False

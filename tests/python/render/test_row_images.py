@@ -341,6 +341,20 @@ def test_resolve_moved_values_sql() -> None:
     assert "map_entries(source.`tags`)" in renderer.render("is_resolved_otherwise", "tags", tags)
 
 
+def test_found_value_of_a_partition_is_checked() -> None:
+    """Of a moved row: it has not passed the state's own SQL."""
+    tags = feed(columns=[column("id", "int"), column("note", "string"), column("day", "date")])
+    assert Renderer().render("found_value", tags, "note") == "source.`note`"
+    renderer = state()
+    renderer.partition_by = ["note", "day"]
+    checked = renderer.render("found_value", tags, "note")
+    assert checked.startswith("if(source.`note` in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error(")
+    assert renderer.render("found_value", tags, "day") == "source.`day`"
+    held = feed(columns=[column("id", "int"), column("note", "string")])
+    assert checked in renderer.render("resolve_moved_values_sql", held, "select 1", "found")
+    assert checked in renderer.render("resolve_moved_versions_sql", held, "select 1")
+
+
 def test_values_under_old_keys() -> None:
     renderer = state()
     named = [MOVES, MOVED_VALUES]
