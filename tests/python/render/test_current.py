@@ -823,9 +823,9 @@ def test_partitions_that_would_have_other_values(data_type: str, formats: list[s
     for name in ("_valid_from", "_VALID_TO", "_cdc_source_ts", "_deleted_at"):
         own = state()
         own.partition_by = name
-        said = 'which partition_by names, is "timestamp"; allowed: a type'
-        assert said in own.refusal("require_partitions_of_own_columns", "m")
-        assert said in own.refusal("current_state", LOG)
+        refused = 'which partition_by names, is "timestamp"; allowed: a type'
+        assert refused in own.refusal("require_partitions_of_own_columns", "m")
+        assert refused in own.refusal("current_state", LOG)
     Renderer(partition_by=["_is_current", "country"]).render("require_partitions_of_own_columns", "m")
     assert Renderer(partition_by=["a", "b"]).render("is_partition", "B") is True
     assert Renderer().render("is_partition", "a") is False
