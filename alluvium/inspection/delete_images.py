@@ -22,6 +22,25 @@ columns of a key."""
 _NOT_SENT = (None, "", 0, False)
 
 
+_WAS_ALTERED = (
+    "what is its REPLICA IDENTITY? Some of its images before are whole, and others have the key alone or are missing. "
+    "Say replica_identity: full only if it is FULL now and a snapshot was taken since; else default."
+)
+
+
+@dataclass(frozen=True)
+class ImagesBefore:
+    """What the images before of a table of PostgreSQL's are.
+
+    Attributes:
+        are_whole: whether they have more of their rows than a key; None where nothing shows it, or both was seen.
+        question: what the files cannot tell, or None.
+    """
+
+    are_whole: bool | None
+    question: str | None = None
+
+
 @dataclass
 class _Seen:
     """What deletes and updates show beside the columns that tell the rows apart.
@@ -99,35 +118,36 @@ def _seen(changes: Sequence[RowChange], unique: Sequence[str], candidates: Seque
     return seen
 
 
-def has_whole_images(changes: Sequence[RowChange], key: Sequence[str], *, is_flattened: bool) -> bool | None:
+def images_before(changes: Sequence[RowChange], key: Sequence[str], *, is_flattened: bool) -> ImagesBefore:
     """Whether images before have values outside the key, as their rows had them.
 
     Args:
         changes: of the table, in the order of their partitions.
         key: its columns.
         is_flattened: whether updates have no images before in any case.
-
-    Returns:
-        None where no update and no delete shows it.
     """
     rows: dict[Any, tuple[Mapping[str, Any], Any]] = {}
-    is_whole = False
+    of_updates = of_deletes = is_key_alone = lacks = False
     for change in changes:
         if change.before is not None:
             others = {name: value for name, value in change.before.items() if name not in key}
             sent = [value for value in others.values() if value not in _NOT_SENT]
-            if sent and change.op == "u":
-                return True
+            of_updates = of_updates or (bool(sent) and change.op == "u")
             row, transaction = (
                 rows.pop(values_of(change.before, key), (None, None)) if change.op == "d" else (None, None)
             )
             # In a swap of keys the row that has the key is another one already.
             if row is not None and (transaction is None or transaction != change.transaction):
-                if any(value in _NOT_SENT and row.get(name) not in _NOT_SENT for name, value in others.items()):
-                    return False
-                is_whole = is_whole or (bool(sent) and all(row.get(name) == others[name] for name in others))
+                # A column that is missing may have been dropped; not so all of them.
+                names = others or row.keys() - set(key)
+                if any(others.get(name) in _NOT_SENT and row.get(name) not in _NOT_SENT for name in names):
+                    lacks, is_key_alone = True, is_key_alone or not sent
+                of_deletes = of_deletes or (bool(sent) and all(row.get(name) == others[name] for name in others))
         elif change.op == "u" and not is_flattened:
-            return False
+            is_key_alone = True
         if change.after is not None:
             rows[values_of(change.after, key)] = (change.after, change.transaction)
-    return is_whole or None
+    if of_updates:
+        return ImagesBefore(None, _WAS_ALTERED) if is_key_alone else ImagesBefore(True)
+    # What a column that was not sent has may be its default, and a row's own value by chance.
+    return ImagesBefore(False if lacks or is_key_alone else of_deletes or None)

@@ -12,7 +12,7 @@ from .column_order import newest_order
 from .decimals import Decimals, decimals_of
 from .declared_types import held_against_values, is_decimal
 from .defaults import default_by_declaration, default_by_schema
-from .delete_images import has_whole_images
+from .delete_images import ImagesBefore, images_before
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
 from .keys import (
     Key,
@@ -102,7 +102,7 @@ class Entity:
         has_store_envelope: whether the sink has kept key, headers and metadata.
         is_outbox: whether its rows are events of an outbox table, or what the EventRouter made of them.
         connector: of ``source``, or by the fields of the position that were added to flattened rows; or None.
-        has_whole_images: whether images before have more of their rows than a key; None where nothing shows it.
+        images_before: what they have of their rows.
         versions: of the connector.
         key: proposed.
         order: proposed.
@@ -150,7 +150,7 @@ class Entity:
     has_store_envelope: bool
     is_outbox: bool
     connector: str | None
-    has_whole_images: bool | None
+    images_before: ImagesBefore
     versions: tuple[str, ...]
     key: Key
     order: Order
@@ -218,6 +218,10 @@ def describe_entity(
         times=_times(columns, reading),
         folders_by=[name for name in folders_by if name not in key.columns],
     )
+    connector = _connector(reading)
+    images = images_before(reading.changes, key.columns, is_flattened=shape == "flattened")
+    if connector != "postgresql":
+        images = replace(images, question=None)
     declared_types = table.types if table else {}
     decimals = _decimals(columns, reading, declared_types)
     numbers = tuple(_numbers(columns, key, reading, {*declared_types, *_columns_said(reading)}))
@@ -237,8 +241,8 @@ def describe_entity(
         has_envelopes=has_envelopes,
         has_store_envelope=reading.stored > 0,
         is_outbox=is_outbox(set(names)),
-        connector=_connector(reading),
-        has_whole_images=has_whole_images(reading.changes, key.columns, is_flattened=shape == "flattened"),
+        connector=connector,
+        images_before=images,
         versions=tuple(sorted(reading.versions)),
         key=key,
         order=order,
@@ -246,7 +250,7 @@ def describe_entity(
         names_connect_types=_names_connect_types(reading),
         columns=columns,
         numbers=numbers,
-        questions=tuple(_questions(found, key, order, decimals, columns, numbers, reading)) if shape else (),
+        questions=tuple(_questions(found, key, order, decimals, images, columns, numbers, reading)) if shape else (),
         ops=dict(reading.ops),
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
@@ -488,6 +492,7 @@ def _questions(
     key: Key,
     order: Order,
     decimals: Decimals,
+    images: ImagesBefore,
     columns: Sequence[Column],
     numbers: Sequence[str],
     reading: Reading,
@@ -497,6 +502,7 @@ def _questions(
         key.question,
         order.question,
         decimals.question,
+        images.question,
         *(column.type.question for column in columns),
     ]
     yield from (question for question in asked if question)

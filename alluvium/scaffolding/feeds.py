@@ -205,8 +205,8 @@ def _options(entity: Entity) -> dict[str, Any]:
         options["bigint_unsigned_handling_mode"] = "precise"
     if entity.missed_snapshot:
         options["snapshots"] = None
-    if entity.connector == "postgresql" and entity.has_whole_images is not None:
-        options["replica_identity"] = "full" if entity.has_whole_images else "default"
+    if entity.connector == "postgresql" and entity.images_before.are_whole is not None:
+        options["replica_identity"] = "full" if entity.images_before.are_whole else "default"
     return options
 
 

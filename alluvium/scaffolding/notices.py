@@ -34,6 +34,12 @@ def of_feeds(feeds: Sequence[Feed], sources: Change, *, history: bool) -> Iterat
             yield feed.entity.name, "it has no history before its key is declared; say that, and scaffold again."
         elif history and not feed.key:
             yield feed.entity.name, "a table without a key has no history."
+        elif history and feed.options.get("shape") == "row" and not feed.options.get("sequence_by"):
+            yield (
+                feed.entity.name,
+                "the versions of its history have no times (_valid_from is NULL), for offsets alone order its rows; "
+                "where a column has the time of each change, say sequence_by: [that column] in place of order_by.",
+            )
 
 
 def of_lacking_tables(feeds: Sequence[Feed], sources: Change) -> Iterator[tuple[str, str]]:

@@ -80,6 +80,8 @@ def questions_of(
             yield Question(text, is_open=not (declared and declared.options.get("snapshots")))
         elif text == entity.decimals.question:
             yield Question(text, is_open=not (declared and declared.options.get("decimal_handling_mode")))
+        elif text == entity.images_before.question:
+            yield Question(text, is_open=not (declared and declared.options.get("replica_identity")))
         elif text in about:
             yield _of_type(about[text], text, columns, declared)
         elif text in added:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alluvium.inspection import Entity, inspect
-from alluvium.inspection.delete_images import has_whole_images
+from alluvium.inspection.delete_images import images_before
 from alluvium.inspection.keys import MAX_SETS, Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
 from alluvium.inspection.living_rows import Inserts, RowChange, are_shared, count_inserts, is_key, transaction_of
 
@@ -117,7 +117,7 @@ def test_key_that_an_update_changes_is_none() -> None:
 )
 def test_image_of_a_delete_is_held_against_its_row(image: dict[str, Any], expected: bool | None) -> None:
     changes = [change("c", {"id": 1, "note": "a", "days": 3}), change("d", image, 1)]
-    assert has_whole_images(changes, ["id"], is_flattened=True) is expected
+    assert images_before(changes, ["id"], is_flattened=True).are_whole is expected
 
 
 def test_image_of_a_delete_is_not_held_against_the_row_that_a_swap_has_put_in_its_place() -> None:
@@ -125,14 +125,32 @@ def test_image_of_a_delete_is_not_held_against_the_row_that_a_swap_has_put_in_it
     created = [change("c", row, number) for number, row in enumerate(rows)]
     swapped = [{**row, "id": 3 - row["id"], "days": 1} for row in rows]
     swap = [change(op, row, 7) for old, new in zip(rows, swapped, strict=True) for op, row in (("d", old), ("c", new))]
-    assert has_whole_images([*created, *swap], ["id"], is_flattened=False) is True
+    assert images_before([*created, *swap], ["id"], is_flattened=False).are_whole is True
 
 
 def test_image_of_an_update_shows_it() -> None:
     row = {"id": 1, "note": "a"}
-    assert has_whole_images([RowChange("u", row, row)], ["id"], is_flattened=False) is True
-    assert has_whole_images([RowChange("u", None, row)], ["id"], is_flattened=False) is False
-    assert has_whole_images([RowChange("u", None, row)], ["id"], is_flattened=True) is None
+    assert images_before([RowChange("u", row, row)], ["id"], is_flattened=False).are_whole is True
+    assert images_before([RowChange("u", None, row)], ["id"], is_flattened=False).are_whole is False
+    assert images_before([RowChange("u", None, row)], ["id"], is_flattened=True).are_whole is None
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        RowChange("u", None, {"id": 1, "note": "b"}, 2),
+        RowChange("d", {"id": 1, "note": None}, None, 2),
+        RowChange("d", {"id": 1}, None, 2),
+    ],
+)
+@pytest.mark.parametrize("is_earlier", [False, True])
+def test_whole_images_beside_keys_alone_are_asked_about(later: RowChange, is_earlier: bool) -> None:
+    created = change("c", {"id": 1, "note": "a"})
+    whole = RowChange("u", {"id": 2, "note": "a"}, {"id": 2, "note": "b"}, 1)
+    changes = [created, later, whole] if is_earlier else [created, whole, later]
+    found = images_before(changes, ["id"], is_flattened=False)
+    assert found.are_whole is None
+    assert (found.question or "").startswith("what is its REPLICA IDENTITY?")
 
 
 def orders(op: str, count: int = 5, **same: Any) -> list[RowChange]:

@@ -176,6 +176,17 @@ def test_location_in_other_words(root: Path, location: str, said: str, monkeypat
     assert [said in notice for _, notice in scaffold.notices] == ([True] if said else [])
 
 
+def test_history_of_rows_without_times(root: Path) -> None:
+    path = root / "rows" / "shop.public.orders" / "shop.public.orders+0+0.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"order_id": 1, "at": "2026-05-01T00:00:00Z"}\n{"order_id": 2, "at": "2026-05-02T00:00:00Z"}\n')
+    notices = [notice for _, notice in scaffolded(root, "rows", history=True).notices]
+    assert len([notice for notice in notices if "_valid_from is NULL" in notice]) == 1
+    replaced(root, SOURCES, "order_by: offset", "sequence_by: [at]")
+    assert not any("_valid_from" in notice for _, notice in scaffolded(root, "rows", history=True).notices)
+    assert not any("_valid_from" in notice for _, notice in scaffolded(root, "rows").notices)
+
+
 def test_answered_key(root: Path) -> None:
     """The tests hold with either answer; a second run brings the models' YAML in line, and writes the history."""
     landed(root / "keyless", "shop.public.orders", {"nr": 1, "x": "a"}, {"nr": 1, "x": "a"})

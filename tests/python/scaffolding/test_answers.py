@@ -182,3 +182,21 @@ def test_unit_of_times_stands_beside_the_type_that_is_to_be_said(root: Path) -> 
     assert "data_type" not in column
     assert column["config"]["meta"]["cdc"] == {"semantic_type": "io.debezium.time.Timestamp"}
     assert any("say data_type: timestamp_ntz, else data_type: bigint" in text for text in scaffold.feeds[0].questions)
+
+
+def test_replica_identity_that_was_altered(root: Path) -> None:
+    """With `full` a delete that has the key alone would be compared as a whole image."""
+    source: dict[str, Any] = {"connector": "postgresql", "table": "orders", "schema": "public"}
+    row = {"id": 1, "note": "a"}
+    changes: list[dict[str, Any]] = [
+        {"op": "c", "before": None, "after": row},
+        {"op": "u", "before": row, "after": {**row, "note": "b"}},
+        {"op": "d", "before": {"id": 1, "note": None}, "after": None},
+    ]
+    rows(root, *({**change, "source": {**source, "lsn": lsn}} for lsn, change in enumerate(changes, start=7)))
+    asks = "what is its REPLICA IDENTITY?"
+    for _ in range(2):
+        assert [question[: len(asks)] for question in asked(root)] == [asks]
+    assert "replica_identity:" not in "".join(line for line in read(root, SOURCES).splitlines() if MARK not in line)
+    edited(root, "shape: envelope", "shape: envelope\n          replica_identity: default")
+    assert asked(root) == []
