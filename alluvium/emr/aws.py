@@ -29,7 +29,7 @@ from botocore.parsers import ResponseParserError
 from alluvium import AlluviumError, object_storage
 from alluvium.emr.following import Following
 
-__all__ = ["Clients", "code", "one_sentence"]
+__all__ = ["Clients", "bucket_is_gone", "code", "one_sentence"]
 
 SIGN_IN = "sign in with 'aws configure' or 'aws sso login', or set AWS_PROFILE"
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "Forbidden", "403"})
@@ -125,6 +125,17 @@ def one_sentence(following: Following | None = None) -> Iterator[None]:
         ) from error
 
 
+def bucket_is_gone(name: str, following: Following) -> str:
+    """What to do without the bucket of a stack.
+
+    Args:
+        name: of the bucket.
+        following: commands that the sentence names.
+    """
+    down, up = following.command("down"), following.command("up", "--vpc", "VPC", "--subnet", "SUBNET")
+    return f"emr: bucket {name} is not there any more, with what was in it; '{down}', then '{up}' makes another."
+
+
 def _sentence(error: BotoCoreError) -> str:
     if isinstance(error, NoRegionError):
         return "emr: no AWS region is set; say --region, or set AWS_REGION."
@@ -162,9 +173,7 @@ def _sentence_of_answer(error: ClientError, following: Following) -> str:
         subnets = following.aws("ec2", "describe-subnets")
         return f"emr: {said}; '{subnets}' lists those of the region, --subnet names one."
     if name == "NoSuchBucket":
-        bucket = error.response.get("Error", {}).get("BucketName", "of the stack")
-        down, up = following.command("down"), following.command("up", "--vpc", "VPC", "--subnet", "SUBNET")
-        return f"emr: bucket {bucket} is not there any more, with what was in it; '{down}', then '{up}' makes another."
+        return bucket_is_gone(error.response.get("Error", {}).get("BucketName", "of the stack"), following)
     if "Throttl" in name or name == "RequestLimitExceeded":
         return f"emr: AWS takes no more requests for now ({name}); run the command again in a minute."
     if "LimitExceeded" in name or "QuotaExceeded" in name:

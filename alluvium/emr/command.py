@@ -175,7 +175,8 @@ def status(
     with _clients(stack, region) as (clients, following):
         found = stacks.require(clients.cloudformation, following, clients.region)
         typer.echo(f"stack    {found.name} {found.status}{_in_brackets(found.reason)}")
-        typer.echo(f"bucket   {found.bucket or 'none'}")
+        is_gone = found.bucket is not None and not _has_bucket(clients, found)
+        typer.echo(f"bucket   {found.bucket or 'none'}{' (not there any more)' if is_gone else ''}")
         cluster = clusters.find(clients.emr, found.cluster) if found.cluster else None
         if cluster is None:
             typer.echo("cluster  none")
@@ -227,7 +228,7 @@ def down(
             with _progress(clients):
                 stacks.delete(clients.cloudformation, found, following)
             typer.echo(f"deleted  stack {found.name}")
-        if found.bucket:
+        if _has_bucket(clients, found):
             again = {**template.shipped().changed(found.parameters), "ExistingDataBucket": found.bucket}
             said = (word for name, value in again.items() for word in ("--parameter", f"{name}={value}"))
             up_again = following.command("up", *said)
@@ -265,6 +266,7 @@ def push(
         contents |= {wheel.name: wheel.read_bytes(), project.WHEEL: wheel.name.encode()}
     with _clients(stack, region) as (clients, following):
         bucket = _bucket(stacks.require(clients.cloudformation, following, clients.region), following)
+        project.require_bucket(clients.s3, bucket, following)
         for name, content in contents.items():
             key = f"{project.PREFIX}{name}"
             address = f"s3://{bucket}/{key} ({len(content):,} bytes)"
@@ -609,6 +611,13 @@ def _require_bucket(clients: Clients, name: str, said: str, following: Following
     if not project.is_bucket(clients.s3, name):
         lists = following.aws("s3", "ls")
         raise AlluviumError(f"emr: {said}: there is no such bucket; '{lists}' lists all.")
+
+
+def _has_bucket(clients: Clients, stack: Stack) -> bool:
+    """Whether the bucket of a stack is there: somebody may have deleted it."""
+    from alluvium.emr import project
+
+    return stack.bucket is not None and project.is_bucket(clients.s3, stack.bucket)
 
 
 def _bucket(stack: Stack, following: Following) -> str:

@@ -16,7 +16,8 @@ import yaml
 from botocore.exceptions import ClientError
 
 from alluvium import AlluviumError
-from alluvium.emr.aws import DENIED, code
+from alluvium.emr.aws import DENIED, bucket_is_gone, code
+from alluvium.emr.following import Following
 from alluvium.wording import INSTALL_WITH_LINKS
 
 __all__ = [
@@ -30,7 +31,9 @@ __all__ = [
     "check_wheel",
     "files",
     "head",
+    "is_bucket",
     "is_there",
+    "require_bucket",
     "script",
     "upload",
 ]
@@ -304,6 +307,22 @@ def is_bucket(s3: Any, name: str) -> bool:
         if code(error) not in DENIED:
             raise
     return True
+
+
+def require_bucket(s3: Any, name: str, following: Following) -> None:
+    """Refuse to go on without the bucket of a stack, which somebody has deleted.
+
+    Args:
+        s3: client of the region.
+        name: of the bucket.
+        following: commands that the error names.
+
+    Raises:
+        AlluviumError: it is not there.
+        ClientError: AWS refuses.
+    """
+    if not is_bucket(s3, name):
+        raise AlluviumError(bucket_is_gone(name, following))
 
 
 def upload(s3: Any, bucket: str, key: str, content: bytes) -> None:

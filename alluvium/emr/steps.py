@@ -227,9 +227,10 @@ def check_uploaded(s3: Any, bucket: str, following: Following) -> None:
         following: commands that the error names.
 
     Raises:
-        AlluviumError: something was not uploaded.
+        AlluviumError: something was not uploaded, or the bucket is gone.
         ClientError: AWS refuses.
     """
+    project.require_bucket(s3, bucket, following)
     for key in (SCRIPT, f"{project.PREFIX}{project.ARCHIVE}", f"{project.PREFIX}{project.WHEEL}"):
         if project.head(s3, bucket, key) is None:
             push = following.command("push", "--wheel", "WHEEL")

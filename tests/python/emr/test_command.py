@@ -281,9 +281,13 @@ def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path
 
 def test_bucket_that_was_deleted_is_said(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
     client("s3").delete_bucket(Bucket=deployed.bucket)
-    code, _, errors = run("push", "--project-dir", str(project(tmp_path / "shop")))
+    assert f"bucket   {deployed.bucket} (not there any more)\n" in run("status")[1]
+    assert "stays" not in run("down", "--dry-run")[1]
     said = f"bucket {deployed.bucket} is not there any more, with what was in it; 'alluvium emr down', then 'alluvium"
-    assert (code, said in errors) == (1, True), errors
+    push = ("push", "--project-dir", str(project(tmp_path / "shop")))
+    for command in (push, (*push, "--dry-run")):
+        code, _, errors = run(*command)
+        assert (code, said in errors) == (1, True), errors
 
 
 def test_nothing_is_sent_without_a_profile(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:

@@ -401,6 +401,7 @@ def test_deletion_that_fails(answers: Answers, run: Run) -> None:
 
 def test_status_says_how_to_reach_the_cluster(answers: Answers, run: Run) -> None:
     is_there(answers, stack("CREATE_COMPLETE"), resource("Cluster", "j-1"), resource("DataBucket", "tables"))
+    answers("s3").add_response("head_bucket", {}, {"Bucket": "tables"})
     emr = answers("emr")
     described = {
         "Id": "j-1",

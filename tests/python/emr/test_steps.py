@@ -246,6 +246,15 @@ def test_nothing_is_started_without_a_project(emr: Emr, run: Run, command: str, 
 
 
 @pytest.mark.parametrize("command", ["build", "serve"])
+def test_nothing_is_started_without_the_bucket(emr: Emr, run: Run, command: str) -> None:
+    for key in emr.keys(""):
+        client("s3").delete_object(Bucket=emr.bucket, Key=key)
+    client("s3").delete_bucket(Bucket=emr.bucket)
+    assert f"bucket {emr.bucket} is not there any more" in refused(run, command)
+    assert emr.cluster.steps == []
+
+
+@pytest.mark.parametrize("command", ["build", "serve"])
 def test_cluster_that_has_ended_takes_no_step(emr: Emr, run: Run, command: str) -> None:
     emr.cluster.state = "TERMINATED"
     assert "is TERMINATED; run 'alluvium emr up'." in refused(run, command)
@@ -360,6 +369,7 @@ def cluster_with(answers: Answers, *known: dict[str, Any]) -> Stubber:
 
 def test_status_says_how_to_reach_the_server(answers: Answers, run: Run) -> None:
     cluster_with(answers, described("RUNNING"))
+    answers("s3").add_response("head_bucket", {}, {"Bucket": "tables"})
     assert run("status")[1].splitlines()[-2:] == [
         "reach    aws ssm start-session --region eu-central-1 --target i-1 --document-name "
         "AWS-StartPortForwardingSession --parameters portNumber=18080,localPortNumber=18080",
