@@ -33,6 +33,7 @@ from .order import Order, propose_order
 from .own_names import is_own_name, question_of_own_name
 from .schemas import Schema
 from .shapes import is_outbox
+from .snapshots import question_of_lone_rows
 from .table_changes import DeclaredTable, TableName, find_table
 from .types import ProposedType, Values, propose_from_values
 
@@ -132,6 +133,7 @@ class Entity:
         errors: object, line and what is wrong, of those that were read; line 0 for an object as a whole.
         decimals: how they are written where no schema says it.
         has_precise_unsigned: whether unsigned 64-bit integers are sent as decimals (``precise``), not as whole numbers.
+        question_of_snapshots: where their rows have a position each; or None.
         missed_snapshot: the newest that has rows of other tables and none of this one, which had changes before.
     """
 
@@ -180,6 +182,7 @@ class Entity:
     errors: tuple[tuple[str, int, str], ...]
     decimals: Decimals = field(default_factory=Decimals)
     has_precise_unsigned: bool = False
+    question_of_snapshots: str | None = None
     missed_snapshot: MissedSnapshot | None = None
 
     @property
@@ -275,6 +278,7 @@ def describe_entity(
         errors=tuple(reading.errors),
         decimals=decimals,
         has_precise_unsigned=_has_precise_unsigned(columns, reading),
+        question_of_snapshots=question_of_lone_rows(reading.snapshots),
     )
 
 
@@ -503,6 +507,7 @@ def _questions(
         order.question,
         decimals.question,
         images.question,
+        question_of_lone_rows(reading.snapshots),
         *(column.type.question for column in columns),
     ]
     yield from (question for question in asked if question)

@@ -18,7 +18,7 @@ from .objects import UnreadableObjectError
 from .records import Content, read_content
 from .schemas import Schema
 from .shapes import Record, UnreadableRecordError, recognise
-from .snapshots import add_snapshot
+from .snapshots import Snapshot, add_snapshot
 from .table_changes import DeclaredTable, TableName, declared_tables
 from .types import Values
 
@@ -118,7 +118,7 @@ class Reading:
     versions: set[str] = field(default_factory=set)
     servers: set[str] = field(default_factory=set)
     tables: set[TableName] = field(default_factory=set)
-    snapshots: dict[Hashable, datetime] = field(default_factory=dict)
+    snapshots: dict[Hashable, Snapshot] = field(default_factory=dict)
     columns_of_files: dict[str, set[str]] = field(default_factory=dict)
     message_keys: list[Any] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)

@@ -203,7 +203,7 @@ def _options(entity: Entity) -> dict[str, Any]:
         options["decimal_handling_mode"] = entity.decimals.mode
     if entity.has_precise_unsigned:
         options["bigint_unsigned_handling_mode"] = "precise"
-    if entity.missed_snapshot:
+    if entity.missed_snapshot or entity.question_of_snapshots:
         options["snapshots"] = None
     if entity.connector == "postgresql" and entity.images_before.are_whole is not None:
         options["replica_identity"] = "full" if entity.images_before.are_whole else "default"

@@ -76,7 +76,9 @@ def questions_of(
             yield _of_key(entity, text, declared)
         elif text == entity.order.question:
             yield Question(text, is_open=not (declared and _orders(declared)))
-        elif entity.missed_snapshot and text == entity.missed_snapshot.question:
+        elif text == entity.question_of_snapshots or (
+            entity.missed_snapshot and text == entity.missed_snapshot.question
+        ):
             yield Question(text, is_open=not (declared and declared.options.get("snapshots")))
         elif text == entity.decimals.question:
             yield Question(text, is_open=not (declared and declared.options.get("decimal_handling_mode")))

@@ -124,3 +124,31 @@ def test_models_are_in_the_house_style(root: Path) -> None:
     linter = Linter(config=FluffConfig.from_path(str(REPOSITORY)))
     for path in (STATE, HISTORY):
         assert linter.lint_string(read(root, path.format("carts"))).get_violations() == []
+
+
+@pytest.mark.parametrize(
+    ("marks", "positions", "asked"),
+    [
+        pytest.param(["first", "true", "true", "last"], [10, 11, 12, 13], True, id="a position each"),
+        pytest.param(["first", "true", "true", "last"], [10, 10, 10, 10], False, id="one snapshot"),
+        pytest.param(["first", "first", "true", "last"], [10, 11, 13, 13], False, id="two that failed"),
+        pytest.param(["true", "true", "true", "true"], [10, 11, 12, 13], False, id="none ends"),
+        pytest.param(["last", "last", "last", "last"], [10, 11, 12, 13], False, id="a table of one row"),
+        pytest.param(["incremental"] * 3 + ["last"], [10, 11, 12, 13], False, id="incremental"),
+    ],
+)
+def test_rows_of_a_snapshot_with_a_position_each(
+    root: Path, marks: list[str], positions: list[int], asked: bool
+) -> None:
+    """The last one would begin the table anew, and the others would be deleted."""
+    lines = [
+        event("r", "orders", id_, at, snapshot=mark)
+        for id_, (mark, at) in enumerate(zip(marks, positions, strict=True))
+    ]
+    land(root, {"orders": lines})
+    questions = scaffolded(root, "shops").feeds[0].questions
+    assert any("have a position each" in question for question in questions) == asked
+    assert ("snapshots: null" in read(root, SOURCES)) == asked
+    answered = read(root, SOURCES).replace("snapshots: null", "snapshots: partial")
+    (root / "project" / SOURCES).write_text(answered, encoding="utf-8")
+    assert not any("position each" in question for question in scaffolded(root, "shops").feeds[0].questions)
