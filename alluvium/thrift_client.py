@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 FAILURES = (exc.Error, TException, EOFError, OSError)
 # How the messages of thrift (0.22) begin where nothing listens.
 NOT_REACHED = ("Could not connect", "failed to resolve")
+# What thrift (0.22) says where the server hangs up, as one with TLS does to a client without.
+HUNG_UP = ("TSocket read 0 bytes", "unexpected exception")
 
 
 def connect(target: ThriftTarget) -> Any:
@@ -47,7 +48,9 @@ def connect(target: ThriftTarget) -> Any:
         if str(error.message).startswith(NOT_REACHED):
             raise AlluviumError(f"No server listens at {place}: alluvium serve start.") from error
         reason = str(error.message).rstrip(".")
-        raise AlluviumError(f"The server at {place} refuses the connection: {reason}.") from error
+        is_plain = reason in HUNG_UP and not target.use_ssl
+        hint = "; where it has TLS, so must the client (ALLUVIUM_THRIFT_TLS)" if is_plain else ""
+        raise AlluviumError(f"The server at {place} refuses the connection: {reason}{hint}.") from error
     except (exc.Error, EOFError, OSError) as error:
         raise AlluviumError(
             f"The server at {place} opens no session: {said(error) or type(error).__name__}."
@@ -62,7 +65,7 @@ def _transport(target: ThriftTarget) -> Any:
     return thrift_transport.tls(
         target.host,
         target.port,
-        target.user or getpass.getuser(),
+        target.user,
         target.auth,
         target.kerberos_service_name,
         target.password,

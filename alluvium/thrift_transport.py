@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import ssl
 
 from pyhive.hive import get_installed_sasl  # type: ignore[import-untyped]  # it has no annotations
@@ -13,7 +14,7 @@ from thrift_sasl import TSaslClientTransport  # type: ignore[import-untyped]  # 
 def tls(
     host: str,
     port: int | None,
-    username: str,
+    username: str | None,
     auth: str | None,
     kerberos_service_name: str | None = None,
     password: str | None = None,
@@ -26,7 +27,7 @@ def tls(
     Args:
         host: as the certificate names it.
         port: of TCP; 10000 when None.
-        username: who asks.
+        username: who asks; the user of this machine when None, as a server without passwords takes any name but none.
         auth: the server's `hive.server2.authentication`.
         kerberos_service_name: with KERBEROS alone.
         password: with LDAP and CUSTOM.
@@ -42,7 +43,7 @@ def tls(
             host=host,
             sasl_auth=mechanism,
             service=kerberos_service_name,
-            username=username,
+            username=username or getpass.getuser(),
             password=password or "x",
         )
 

@@ -340,9 +340,10 @@ def test_other_clients_of_the_page(guarded: tuple[Terminal, Path], tmp_path: Pat
     (beeline,) = re.findall(r"^beeline .*$", text, re.MULTILINE)
     store, secret = tmp_path / "authority.p12", tmp_path / "password.txt"
     secret.write_text(PASSWORD_OF_BEELINE, encoding="utf-8")
-    authority = pkcs12.PKCS12Certificate(x509.load_pem_x509_certificate(trusted.read_bytes()), b"authority")
-    encryption = serialization.BestAvailableEncryption(b"changeit")
-    store.write_bytes(pkcs12.serialize_java_truststore([authority], encryption))
+    (keytool,) = re.findall(r"^keytool .*$", text, re.MULTILINE)
+    keytool = keytool.replace("authority.pem", str(trusted)).replace("authority.p12", str(store))
+    home = java.select().home
+    subprocess.run([home / "bin" / "keytool", *shlex.split(keytool)[1:]], check=True, capture_output=True)
     told = {
         '"spark.example.com", 10000': f'"127.0.0.1", {terminal.port}',
         'password="..."': f"password={PASSWORD!r}",
@@ -353,7 +354,7 @@ def test_other_clients_of_the_page(guarded: tuple[Terminal, Path], tmp_path: Pat
     for said, meant in told.items():
         assert said in program + beeline
         program, beeline = program.replace(said, meant), beeline.replace(said, meant)
-    trusting = {"SSL_CERT_FILE": str(trusted), "JAVA_HOME": str(java.select().home)}
+    trusting = {"SSL_CERT_FILE": str(trusted), "JAVA_HOME": str(home)}
     for command in ([sys.executable, "-c", program], shlex.split(beeline)):
         done = subprocess.run(
             command, cwd=REPOSITORY, env=terminal.environment | trusting, capture_output=True, text=True, check=False

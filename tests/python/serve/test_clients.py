@@ -134,6 +134,18 @@ def refusal(host: str, port: int) -> str:
     return str(refused.value.message)
 
 
+def test_client_without_tls_of_a_server_with_it(greeted: tuple[int, Path]) -> None:
+    port, _ = greeted
+    with pytest.raises(AlluviumError, match=r"so must the client \(ALLUVIUM_THRIFT_TLS\)"):
+        thrift_client.connect(replace(target("127.0.0.1"), port=port))
+
+
+def test_tls_without_a_name() -> None:
+    """dbt hands on none where the server asks for none, and SASL wants one."""
+    started, *_ = thrift_transport.tls("127.0.0.1", 10000, None, None).sasl_client_factory().start("PLAIN")
+    assert started
+
+
 def test_certificate_of_an_unknown_authority(greeted: tuple[int, Path]) -> None:
     port, _ = greeted
     assert refusal("127.0.0.1", port) == (
