@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -260,7 +261,9 @@ def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: 
         raise place.taken()
     place.log.parent.mkdir(parents=True, exist_ok=True)
     with place.log.open("ab") as log:
-        begin = log.seek(0, os.SEEK_END)
+        log.write(f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC: a server starts\n".encode())
+        log.flush()
+        begin = log.tell()
         process = subprocess.Popen(
             [sys.executable, "-m", "alluvium.cli", "serve", "run", "--host", host, "--port", str(port), *arguments],
             stdin=subprocess.DEVNULL,

@@ -324,7 +324,8 @@ def test_one_server_a_place(terminal: Terminal) -> None:
     assert "alluvium: A server runs already at 127.0.0.1:" in terminal.types("alluvium", "serve", "start", code=1)
     assert terminal.types("alluvium", "serve", "status").startswith(f"listening at 127.0.0.1:{terminal.port} ")
     assert (Path(terminal.environment["ALLUVIUM_HOME"]) / "thrift_operation_logs").is_dir()
-    assert "listening at" in terminal.types("alluvium", "serve", "logs", "--lines", "100000")
+    logs = terminal.types("alluvium", "serve", "logs", "--lines", "100000")
+    assert re.search(r"^2\d{3}-\d\d-\d\d [0-9:]{8} UTC: a server starts\n(.*\n)*listening at", logs, re.MULTILINE), logs
     # The tables' catalog has one process at a time.
     refused = terminal.types("alluvium", "sql", "-e", "select 1", code=1)
     assert "alluvium serve stop" in refused
