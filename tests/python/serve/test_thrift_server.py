@@ -58,7 +58,9 @@ def test_only_lines_of_this_start_are_its_reason(
     with pytest.raises(AlluviumError) as failed:
         thrift_server.start(target)
     assert str(failed.value) == f"The server did not start; the end of {place.log}:\nalluvium: why"
-    assert place.last_lines(2) == "listening at 127.0.0.1:10000\nalluvium: why"
+    before, began, why = place.last_lines(3).splitlines()
+    assert (before, why) == ("listening at 127.0.0.1:10000", "alluvium: why")
+    assert began.endswith(" UTC: a server starts")
 
 
 def test_logs_of_no_server(
