@@ -1,12 +1,15 @@
 {#
     Hive's metastore (2.3) moves a table's folder, and enters the new name afterwards. Of a build that is killed in between, the catalog has a table whose folder is another's:
     without this, each build that follows ends with TableNotFoundException, where a table was to make room, or LOCATION_ALREADY_EXISTS, where the new one was to take the name.
-    Nothing is asked of the folders where the catalog has no table that such a build has left.
+    Nothing is asked of the folders where the catalog has no table that such a build has left. Of one that was killed after its table had got the name, the old table is left, which goes.
 #}
 {% macro mend_killed_renames() %}
     {%- for schema in alluvium.schemas_of_selected_tables() -%}
         {%- for rebuilt in alluvium.tables_of_runs(schema, "*", "rebuilt") if rebuilt.relation.identifier.endswith(rebuilt.run_id) -%}
             {%- do alluvium.mend_killed_rename(schema, rebuilt.beside, rebuilt.run_id) -%}
+        {%- endfor -%}
+        {%- for replaced in alluvium.tables_of_runs(schema, "*", "replaced") -%}
+            {%- do alluvium.drop_replaced_table(schema, replaced) -%}
         {%- endfor -%}
     {%- endfor -%}
 {% endmacro %}
@@ -51,5 +54,18 @@
         {%- do adapter.drop_relation(table) -%}
         {%- do run_query("create table " ~ table ~ " using delta location " ~ alluvium.string_literal(folder)) -%}
         {%- do adapter.cache_added(table) -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    Until the new table has the name, this one may be all that there is of the old rows. On object storage a first table has its name before it has rows, so that a hand is needed there.
+#}
+{% macro drop_replaced_table(schema, replaced) %}
+    {%- set table = load_relation(api.Relation.create(schema=schema, identifier=replaced.beside)) -%}
+    {%- set folder = alluvium.folder_of_table(table) if table else none -%}
+    {%- if folder and load_relation(alluvium.beside_table(table, "rebuilt_" ~ replaced.run_id)) is none and not alluvium.is_path_on_object_storage(folder)
+        and alluvium.has_commits(table, folder, table.is_hudi) -%}
+        {%- do run_query("drop table if exists " ~ replaced.relation) -%}
     {%- endif -%}
 {% endmacro %}

@@ -34,7 +34,7 @@ select
     monotonically_increasing_id() as record_order
 from {{ feed.relation }}
 where
-    _metadata.file_path not like '%.gz'
+    not {{ alluvium.is_gzip("_metadata.file_path") }}
     and {{ alluvium.holds_values("_metadata.file_path") }}
     {%- if runs is not none %}
     and {{ alluvium.file_predicate(runs) }}
@@ -64,7 +64,7 @@ from (
         length > 0
         and {{ alluvium.holds_values("_metadata.file_path") }}
         {%- if feed.format == "json" %}
-        and _metadata.file_path like '%.gz'
+        and {{ alluvium.is_gzip("_metadata.file_path") }}
         {%- endif %}
         {%- if runs is not none %}
         and {{ alluvium.file_predicate(runs) }}
@@ -72,3 +72,9 @@ from (
 ) as files,
     lateral read_records(files.content, files.path) as record
 {%- endmacro %}
+
+
+{# By its name, in capital letters, too: Spark (3.5) would read `a.JSON.GZ` as text. #}
+{% macro is_gzip(path) %}
+    {{ return("lower(" ~ path ~ ") like '%.gz'") }}
+{% endmacro %}

@@ -112,6 +112,9 @@ group by key_hash
         {{ return("cast(unix_micros(" ~ value ~ ") as string)") }}
     {%- elif base == "binary" -%}
         {{ return("hex(" ~ value ~ ")") }}
+    {%- elif base in ["float", "double"] -%}
+        {#- -0.0 and 0.0 are one key to Spark. -#}
+        {{ return("cast(" ~ value ~ " + 0 as string)") }}
     {%- elif base == "decimal" and alluvium.decimal_scale(column.data_type) -%}
         {#- A cast would write 0.0000001 with an exponent (Spark 3.5.7). -#}
         {{ return("rtrim('.', rtrim('0', replace(format_number(" ~ value ~ ", " ~ alluvium.decimal_scale(column.data_type) ~ "), ',', '')))") }}

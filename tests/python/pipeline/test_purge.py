@@ -74,13 +74,21 @@ def dumped(key: int, name: str, second: int, region: str | None = None) -> Event
     return {"region": region, "id": key, "name": name, "at": f"2024-05-01 12:00:{second:02}"}
 
 
-def typed(name: str, lsn: int, total: int = 110, day: int = 19844, at: str = "2024-05-01T12:00:00.5Z") -> Event:
-    return postgresql("c", lsn, {"total": unscaled(total), "day": day, "at": at, "code": "x'y", "name": name})
+def typed(name: str, lsn: int, total: int = 110, day: int = 19844, **more: Any) -> Event:
+    values = {"at": "2024-05-01T12:00:00.5Z", "code": "x'y", "rate": 0.0, **more}
+    return postgresql("c", lsn, {"total": unscaled(total), "day": day, **values, "name": name})
 
 
 FULL = {"path": "/full/([^/]+)/", "delay_seconds": 0}
 ROWS = {"connector": "table", "shape": "row", "sequence_by": "at", "full_dumps": FULL}
-TYPED = {"total": "decimal(12,2)", "day": "date", "at": "timestamp", "code": "string", "name": "string"}
+TYPED = {
+    "total": "decimal(12,2)",
+    "day": "date",
+    "at": "timestamp",
+    "code": "string",
+    "rate": "double",
+    "name": "string",
+}
 ALL_MODELS = ("log", "state", "hard", "living", "quarantine", "tracked")
 FEEDS = [
     Feed("purged", COLUMNS, models=ALL_MODELS, tracked='track_history_column_list=["name"]', tests=True, recorded=True),
@@ -94,7 +102,7 @@ FEEDS = [
         cdc=ROWS,
         models=("log", "state"),
     ),
-    Feed("purged_typed", TYPED, key=("total", "day", "at", "code"), models=("log", "state")),
+    Feed("purged_typed", TYPED, key=("total", "day", "at", "code", "rate"), models=("log", "state")),
     Feed("purged_until", COLUMNS, models=("log", "state")),
     Feed("purged_flattened", COLUMNS, cdc={"shape": "flattened"}, models=("log", "state")),
 ]
@@ -140,7 +148,9 @@ LANDED: dict[str, dict[str, bytes]] = {
     },
     "purged_typed": {
         "t+0+0.json": lines(
-            typed(SECRET, 10),
+            # One key to Spark, with two texts.
+            typed(SECRET, 10, rate=-0.0),
+            typed(SECRET, 11),
             typed("Bo", 20, total=111),
             typed("Bo", 21, day=1),
             typed("Bo", 22, at="2024-05-01T12:00:00.6Z"),
@@ -179,7 +189,9 @@ KEYS: dict[str, list[dict[str, Any]]] = {
     "purged_swap": [{"id": "1"}],
     "purged_stored": [{"id": PURGED}, {"id": 77}],
     "purged_dumps": [{"region": None, "id": 1}],
-    "purged_typed": [{"total": "1.1", "day": "2024-05-01", "at": "2024-05-01T14:00:00.5+02:00", "code": "x'y"}],
+    "purged_typed": [
+        {"total": "1.1", "day": "2024-05-01", "at": "2024-05-01T14:00:00.5+02:00", "code": "x'y", "rate": "0.0"}
+    ],
     "purged_until": [{"id": PURGED}],
     "purged_flattened": [{"id": PURGED}],
 }

@@ -213,15 +213,19 @@ def test_reads_containers(macros: Renderer) -> None:
 def test_text_records(macros: Renderer) -> None:
     sql = macros.sql("text_records", feed(), [run_of("/a", "/b")])
     assert sql.endswith(
-        "from bronze.shop__orders where _metadata.file_path not like '%.gz'"
+        "from bronze.shop__orders where not lower(_metadata.file_path) like '%.gz'"
         f" and {macros.render('holds_values', '_metadata.file_path')} and (_metadata.file_path between '/a' and '/b')"
     )
+
+
+def test_files_are_gzip_by_their_names(macros: Renderer) -> None:
+    assert macros.render("is_gzip", "path") == "lower(path) like '%.gz'"
 
 
 def test_container_records(macros: Renderer) -> None:
     holds_values = macros.render("holds_values", "_metadata.file_path")
     gzip = macros.sql("container_records", feed(), [run_of("/a", "/a", gzip_count=1)])
-    assert "and _metadata.file_path like '%.gz' and (_metadata.file_path = '/a')" in gzip
+    assert "and lower(_metadata.file_path) like '%.gz' and (_metadata.file_path = '/a')" in gzip
     avro = macros.sql("container_records", feed(format="avro"), None)
     assert (
         f"from bronze.shop__orders__files where length > 0 and {holds_values}) as files, lateral read_records(" in avro

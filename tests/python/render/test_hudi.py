@@ -398,9 +398,10 @@ def killed(catalog: str, folders: str, hudis: str = "table rebuilt replaced", pl
             ("seed", "seeds", "seed"),
         )
     }
-    answers["show tables in silver like '*__rebuilt_*'"] = [
-        {"tableName": name} for name in (NAMES["rebuilt"], "my__rebuilt_table") if "rebuilt" in catalog
-    ]
+    for of in ("rebuilt", "replaced"):
+        answers[f"show tables in silver like '*__{of}_*'"] = [
+            {"tableName": name} for name in (NAMES[of], f"my__{of}_table") if of in catalog
+        ]
     return Renderer(
         nodes=nodes,
         selected=["silver", "gold", "seeds", "a.test"],
@@ -470,7 +471,28 @@ def test_tables_that_no_rename_has_left_stay_as_they_are(catalog: str, folders: 
     renderer = killed(catalog, folders, place=place)
     assert mended(renderer) == []
     assert renderer.messages == []
-    assert (len(renderer.queries) > 1) == ("rebuilt" in catalog)
+    assert (len(renderer.queries) > 2) == ("rebuilt" in catalog)
+
+
+@pytest.mark.parametrize(
+    ("catalog", "folders", "place", "is_dropped"),
+    [
+        ("table replaced", "table replaced", "file:/w/s.db", True),
+        # Killed between the two renames, and a first table on object storage, made and not written yet.
+        ("replaced rebuilt", "replaced rebuilt", "file:/w/s.db", False),
+        ("replaced", "replaced", "file:/w/s.db", False),
+        ("table replaced", "table replaced", "s3a://b/s.db", False),
+        ("table replaced", "replaced", "file:/w/s.db", False),
+    ],
+)
+def test_old_table_of_a_build_that_was_killed_at_its_end_goes(
+    catalog: str, folders: str, place: str, is_dropped: bool
+) -> None:
+    renderer = killed(catalog, folders, place=place)
+    assert mended(renderer) == (["drop table if exists replaced"] if is_dropped else [])
+    old = {"relation": f"silver.{NAMES['replaced']}", "beside": STATE.identifier, "run_id": KILLED}
+    dropped = [sql for sql in renderer.does("drop_replaced_table", "silver", old) if sql.endswith(NAMES["replaced"])]
+    assert len(dropped) == is_dropped
 
 
 def test_table_of_deltas_that_was_to_take_a_name_is_not_mended() -> None:

@@ -389,6 +389,7 @@ def test_text_of_key_value(macros: Renderer) -> None:
     assert "format_number(k, 2)" in text("decimal(12,2)")
     assert text("timestamp") == "cast(unix_micros(k) as string)"
     assert text("binary") == "hex(k)"
+    assert text("float") == text("double") == "cast(k + 0 as string)"
 
 
 def test_key_hash_does_not_depend_on_the_order_of_the_declaration(macros: Renderer) -> None:
