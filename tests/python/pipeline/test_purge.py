@@ -81,14 +81,7 @@ def typed(name: str, lsn: int, total: int = 110, day: int = 19844, **more: Any) 
 
 FULL = {"path": "/full/([^/]+)/", "delay_seconds": 0}
 ROWS = {"connector": "table", "shape": "row", "sequence_by": "at", "full_dumps": FULL}
-TYPED = {
-    "total": "decimal(12,2)",
-    "day": "date",
-    "at": "timestamp",
-    "code": "string",
-    "rate": "double",
-    "name": "string",
-}
+TYPED_KEY = {"total": "decimal(12,2)", "day": "date", "at": "timestamp", "code": "string", "rate": "double"}
 ALL_MODELS = ("log", "state", "hard", "living", "quarantine", "tracked")
 FEEDS = [
     Feed("purged", COLUMNS, models=ALL_MODELS, tracked='track_history_column_list=["name"]', tests=True, recorded=True),
@@ -102,7 +95,7 @@ FEEDS = [
         cdc=ROWS,
         models=("log", "state"),
     ),
-    Feed("purged_typed", TYPED, key=("total", "day", "at", "code", "rate"), models=("log", "state")),
+    Feed("purged_typed", {**TYPED_KEY, "name": "string"}, key=tuple(TYPED_KEY), models=("log", "state")),
     Feed("purged_until", COLUMNS, models=("log", "state")),
     Feed("purged_flattened", COLUMNS, cdc={"shape": "flattened"}, models=("log", "state")),
 ]

@@ -247,7 +247,7 @@ FEEDS = [
                 "plain+0+0.json": lines(*PLAIN_LINES),
                 "torn+0+100.json": TORN,
                 "truncated+0+200.json.gz": TRUNCATED_GZIP,
-                "zipped+0+900.json.gz": ZIPPED_BAD,
+                "zipped+0+900.JSON.GZ": ZIPPED_BAD,
                 "not gzip+0+1000.json.gz": b"plain text in a gzip's name\n",
                 "empty+0+1001.json": b"",
                 "no lines+0+1002.json.gz": zipped(b""),
