@@ -155,6 +155,7 @@ def test_marts_that_are_views_and_tables(mode: Project) -> None:
     built("--full-refresh")
 
 
+@pytest.mark.slow
 def test_what_is_behind_a_mart_is_what_the_catalog_has(project_of_marts: Project) -> None:
     """A model may have been edited since its view or its table was built, and a run may select the mart alone."""
     gold = project_of_marts.folder / "models" / "gold"

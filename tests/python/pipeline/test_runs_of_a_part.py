@@ -1,0 +1,116 @@
+"""Runs of some of the models, in odd orders: the tables are those that one build of all of them makes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .events import Event, lines, postgresql
+from .project import SILVER, Feed, MakeProject, Project, Row
+
+pytestmark = pytest.mark.slow
+
+KEYS = range(1, 13)
+FEED = Feed(
+    "part",
+    {"id": "int", "city": "string", "amount": "int"},
+    models=("log", "state", "hard", "living", "history"),
+)
+NODES = FEED.nodes
+MERGED, WHOLE = "fct_part", "agg_part"
+MERGED_SQL = f"""{{{{ config(
+    materialized="incremental", incremental_strategy="merge", unique_key="id",
+    pre_hook="{{{{ alluvium.delete_vanished_keys(ref('{NODES["state"]}'), ['id']) }}}}",
+    post_hook="{{{{ alluvium.record_applied_batches() }}}}",
+) }}}}
+select id, upper(city) as city, amount
+from {{{{ ref("{NODES["living"]}") }}}}
+where id in (
+    {{{{ changed_keys(ref("{NODES["state"]}"), ["id"]) }}}}
+)
+"""
+WHOLE_SQL = f"""{{{{ config(
+    materialized="incremental", incremental_strategy="insert_overwrite",
+    pre_hook="{{{{ alluvium.note_inputs() }}}}", post_hook="{{{{ alluvium.record_inputs() }}}}",
+) }}}}
+select city, count(*) as row_count, sum(amount) as amount from {{{{ ref("{NODES["living"]}") }}}} group by city
+"""
+LOG, STATE, LIVING, HISTORY = (NODES[role] for role in ("log", "state", "living", "history"))
+# A file lands before each of them.
+RUNS = (
+    ("run",),
+    ("run", "--select", LOG),
+    ("run", "--select", STATE, WHOLE),
+    ("run", "--full-refresh", "--select", STATE),
+    ("run", "--select", LOG, MERGED),
+    ("run", "--select", HISTORY, LIVING),
+    ("run", "--full-refresh", "--select", LOG),
+    ("run", "--select", WHOLE, MERGED),
+    ("run", "--exclude", LOG, MERGED),
+    ("run", "--full-refresh", "--select", HISTORY),
+    ("run", "--select", f"+{HISTORY}"),
+    ("run", "--full-refresh", "--select", NODES["hard"], WHOLE),
+    ("run", "--select", f"{LOG}+", "--exclude", STATE),
+    ("run",),
+)
+# What a full refresh gives anew in any case.
+OWN = {"_cdc_batch", "_cdc_file_modified_at"}
+
+
+def events() -> Iterator[tuple[int, Event]]:
+    """Positions and changes without an end: rows of twelve keys come, change, go and come again."""
+    chance = random.Random(39)
+    living: dict[int, dict[str, Any]] = {}
+    lsn = 100
+    while True:
+        lsn += chance.randrange(1, 9)
+        key = chance.choice(KEYS)
+        row = {"id": key, "city": chance.choice("ab"), "amount": chance.randrange(100)}
+        if key in living and chance.random() < 0.3:
+            yield lsn, postgresql("d", lsn, living.pop(key))
+        else:
+            yield lsn, postgresql("u" if key in living else "c", lsn, row)
+            living[key] = row
+
+
+def tables(project: Project) -> dict[str, list[Row]]:
+    """All rows in one order, without what a full refresh numbers anew."""
+    names = [*NODES.values(), MERGED, WHOLE]
+    return {name: sorted(map(without_own, project.rows(f"{SILVER}.{name}")), key=repr) for name in names}
+
+
+def without_own(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name not in OWN}
+
+
+def test_runs_of_a_part(make_project: MakeProject) -> None:
+    project = make_project("parts", [FEED])
+    for name, sql in ((MERGED, MERGED_SQL), (WHOLE, WHOLE_SQL)):
+        (project.folder / "models" / "silver" / f"{name}.sql").write_text(sql, encoding="utf-8")
+    made = events()
+    chance = random.Random(7)
+    came: list[tuple[int, Event]] = []
+    late: list[tuple[int, Event]] = []
+    for number, arguments in enumerate(RUNS):
+        news = [next(made) for _ in range(12)]
+        held = [event for event in news if chance.random() < 0.25]
+        arriving = [*(event for event in news if event not in held), *late]
+        late = held if number + 1 < len(RUNS) else []
+        chance.shuffle(arriving)
+        came += arriving
+        project.land(FEED, {f"t+0+{number}.json": lines(*(event for _, event in arriving))})
+        outcome = project.dbt(*arguments)
+        assert not outcome.failed, (arguments, outcome.messages)
+    newest: dict[int, Event | None] = {}
+    for _, event in sorted(came, key=lambda one: one[0]):
+        newest[(event["after"] or event["before"])["id"]] = event["after"]
+    expected = sorted((key, row["city"]) for key, row in newest.items() if row)
+    assert sorted((row["id"], row["city"]) for row in project.living("part")) == expected
+    assert sorted((row["id"], row["city"].lower()) for row in project.rows(f"{SILVER}.{MERGED}")) == expected
+    found = tables(project)
+    assert not project.dbt("run", "--full-refresh").failed
+    anew = tables(project)
+    assert found == anew
