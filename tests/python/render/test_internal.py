@@ -472,8 +472,8 @@ def test_claim_session() -> None:
     # A table that a killed build has left, where no other build may be about to rename it.
     model = SimpleNamespace(resource_type="model", schema="silver", config=SimpleNamespace(materialized="table"))
     mending = Renderer(nodes={"m": model}, selected=["m"], answers=SHARED | {"show tables": []})
-    looked = "show tables in silver like '*__rebuilt_*'"
-    assert mending.does("claim_session")[-2:] == [f"set alluvium.build = {mending.render('run_id')}", looked]
+    looked = [f"show tables in silver like '*__{word}_*'" for word in ("rebuilt", "replaced")]
+    assert mending.does("claim_session")[-3:] == [f"set alluvium.build = {mending.render('run_id')}", *looked]
 
 
 def test_release_session() -> None:
