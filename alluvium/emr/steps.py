@@ -230,9 +230,9 @@ def check_uploaded(s3: Any, bucket: str, following: Following) -> None:
         AlluviumError: something was not uploaded, or the bucket is gone.
         ClientError: AWS refuses.
     """
-    project.require_bucket(s3, bucket, following)
     for key in (SCRIPT, f"{project.PREFIX}{project.ARCHIVE}", f"{project.PREFIX}{project.WHEEL}"):
         if project.head(s3, bucket, key) is None:
+            project.require_bucket(s3, bucket, following)
             push = following.command("push", "--wheel", "WHEEL")
             raise AlluviumError(f"emr: there is no s3://{bucket}/{key}; run '{push}' first.")
 

@@ -103,7 +103,7 @@ class Entity:
         has_store_envelope: whether the sink has kept key, headers and metadata.
         is_outbox: whether its rows are events of an outbox table, or what the EventRouter made of them.
         connector: of ``source``, or by the fields of the position that were added to flattened rows; or None.
-        images_before: what they have of their rows.
+        images_before: what they have of their rows, for a table of PostgreSQL's.
         versions: of the connector.
         key: proposed.
         order: proposed.
@@ -222,11 +222,13 @@ def describe_entity(
         folders_by=[name for name in folders_by if name not in key.columns],
     )
     connector = _connector(reading)
-    images = images_before(reading.changes, key.columns, is_flattened=shape == "flattened")
-    if connector != "postgresql":
-        images = replace(images, question=None)
+    images = ImagesBefore(None)
+    if connector == "postgresql":
+        images = images_before(reading.changes, key.columns, is_flattened=shape == "flattened")
+    of_snapshots = question_of_lone_rows(reading.snapshots)
     declared_types = table.types if table else {}
     decimals = _decimals(columns, reading, declared_types)
+    asked = [key.question, order.question, decimals.question, images.question, of_snapshots]
     numbers = tuple(_numbers(columns, key, reading, {*declared_types, *_columns_said(reading)}))
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
     return Entity(
@@ -253,7 +255,7 @@ def describe_entity(
         names_connect_types=_names_connect_types(reading),
         columns=columns,
         numbers=numbers,
-        questions=tuple(_questions(found, key, order, decimals, images, columns, numbers, reading)) if shape else (),
+        questions=tuple(_questions(found, asked, columns, numbers, reading)) if shape else (),
         ops=dict(reading.ops),
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
@@ -278,7 +280,7 @@ def describe_entity(
         errors=tuple(reading.errors),
         decimals=decimals,
         has_precise_unsigned=_has_precise_unsigned(columns, reading),
-        question_of_snapshots=question_of_lone_rows(reading.snapshots),
+        question_of_snapshots=of_snapshots,
     )
 
 
@@ -493,23 +495,13 @@ def question_of_added_column(column: str) -> str:
 
 def _questions(
     found: Found,
-    key: Key,
-    order: Order,
-    decimals: Decimals,
-    images: ImagesBefore,
+    asked: Sequence[str | None],
     columns: Sequence[Column],
     numbers: Sequence[str],
     reading: Reading,
 ) -> Iterator[str]:
-    asked = [
-        question_of_folders(found.folder, found.alike),
-        key.question,
-        order.question,
-        decimals.question,
-        images.question,
-        question_of_lone_rows(reading.snapshots),
-        *(column.type.question for column in columns),
-    ]
+    of_folders = question_of_folders(found.folder, found.alike)
+    asked = [of_folders, *asked, *(column.type.question for column in columns)]
     yield from (question for question in asked if question)
     if len(reading.kinds) > 1 and not _has_envelopes(reading):
         counts = " and ".join(f"{count} are of shape {kind}" for kind, count in reading.kinds.most_common())

@@ -205,7 +205,7 @@ def _options(entity: Entity) -> dict[str, Any]:
         options["bigint_unsigned_handling_mode"] = "precise"
     if entity.missed_snapshot or entity.question_of_snapshots:
         options["snapshots"] = None
-    if entity.connector == "postgresql" and entity.images_before.are_whole is not None:
+    if entity.images_before.are_whole is not None:
         options["replica_identity"] = "full" if entity.images_before.are_whole else "default"
     return options
 

@@ -71,19 +71,19 @@ def questions_of(
     about = {column.type.question: column for column in entity.columns if column.type.question}
     added = {question_of_added_column(column.name): column.name for column in entity.columns if column.lacks_default}
     own = {question_of_own_name(column.name): column.name for column in entity.columns}
+    answered_by = {
+        entity.question_of_snapshots: "snapshots",
+        entity.missed_snapshot and entity.missed_snapshot.question: "snapshots",
+        entity.decimals.question: "decimal_handling_mode",
+        entity.images_before.question: "replica_identity",
+    }
     for text in entity.questions:
         if text == entity.key.question:
             yield _of_key(entity, text, declared)
         elif text == entity.order.question:
             yield Question(text, is_open=not (declared and _orders(declared)))
-        elif text == entity.question_of_snapshots or (
-            entity.missed_snapshot and text == entity.missed_snapshot.question
-        ):
-            yield Question(text, is_open=not (declared and declared.options.get("snapshots")))
-        elif text == entity.decimals.question:
-            yield Question(text, is_open=not (declared and declared.options.get("decimal_handling_mode")))
-        elif text == entity.images_before.question:
-            yield Question(text, is_open=not (declared and declared.options.get("replica_identity")))
+        elif text in answered_by:
+            yield Question(text, is_open=not (declared and declared.options.get(answered_by[text])))
         elif text in about:
             yield _of_type(about[text], text, columns, declared)
         elif text in added:

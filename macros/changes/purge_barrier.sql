@@ -106,20 +106,11 @@ group by key_hash
 {# Equal values have equal texts: 1, 1.0 and 1.00. #}
 {% macro text_of_key_value(column, value) %}
     {%- set base = alluvium.base_type(column.data_type) -%}
-    {%- if base == "string" -%}
-        {{ return(value) }}
-    {%- elif base == "timestamp" -%}
-        {{ return("cast(unix_micros(" ~ value ~ ") as string)") }}
-    {%- elif base == "binary" -%}
-        {{ return("hex(" ~ value ~ ")") }}
-    {%- elif base in ["float", "double"] -%}
-        {#- -0.0 and 0.0 are one key to Spark. -#}
-        {{ return("cast(" ~ value ~ " + 0 as string)") }}
-    {%- elif base == "decimal" and alluvium.decimal_scale(column.data_type) -%}
+    {%- if base == "decimal" and alluvium.decimal_scale(column.data_type) -%}
         {#- A cast would write 0.0000001 with an exponent (Spark 3.5.7). -#}
         {{ return("rtrim('.', rtrim('0', replace(format_number(" ~ value ~ ", " ~ alluvium.decimal_scale(column.data_type) ~ "), ',', '')))") }}
     {%- endif -%}
-    {{ return("cast(" ~ value ~ " as string)") }}
+    {{ return(alluvium.text_of_key(value, base)) }}
 {% endmacro %}
 
 
