@@ -8,7 +8,7 @@
         {{ return(dbt.spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns)) }}
     {%- endif -%}
     {%- set subject = "model " ~ relation.identifier -%}
-    {%- set columns = adapter.get_columns_in_relation(relation) -%}
+    {%- set columns = alluvium.columns_in_relation(relation) -%}
     {%- set begun = alluvium.table_properties(relation).get("adds_columns", "").split() -%}
     {%- if begun | reject("in", columns | map(attribute="name") | map("lower") | list) | list or alluvium.has_decimals_of_one_name(columns + add_columns) -%}
         {%- do log(subject ~ ": rewritten for " ~ add_columns | map(attribute="name") | join(", "), info=true) -%}

@@ -11,7 +11,7 @@
     {%- do alluvium.require_format_of_table("apply_schema_change") -%}
     {%- set policy = config.get("on_schema_change") or "ignore" -%}
     {%- do alluvium.require_one_of(subject, "on_schema_change", policy, ["ignore", "fail", "append_new_columns", "sync_all_columns"]) -%}
-    {%- set columns = adapter.get_columns_in_relation(this) -%}
+    {%- set columns = alluvium.columns_in_relation(this) -%}
     {%- set change = alluvium.schema_change(columns, feed) -%}
     {%- do alluvium.refuse_schema_change(subject, policy, change, feed) -%}
     {%- for column in feed.columns if column.name in change.added and "default" in column.cdc -%}

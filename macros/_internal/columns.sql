@@ -4,15 +4,28 @@
 #}
 {% macro same_columns(source, target) %}
     {%- set types = {} -%}
-    {%- for column in adapter.get_columns_in_relation(source) -%}
+    {%- for column in alluvium.columns_in_relation(source) -%}
         {%- do types.update({column.name | lower: column.dtype}) -%}
     {%- endfor -%}
-    {%- set columns, names = adapter.get_columns_in_relation(target), [] -%}
+    {%- set columns, names = alluvium.columns_in_relation(target), [] -%}
     {%- do alluvium.require_types(target, columns, types) -%}
     {%- for column in columns if column.name | lower in types -%}
         {%- do names.append(column.name) -%}
     {%- endfor -%}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# For whom their types matter: of a struct Spark shows 25 fields by default, and two that differ behind those read alike (3.5, 4.0). #}
+{% macro columns_in_relation(relation) %}
+    {%- set columns = adapter.get_columns_in_relation(relation) -%}
+    {%- for column in columns if modules.re.search("\\.\\.\\. \\d+ more fields", column.dtype) -%}
+        {% do alluvium.raise_invalid(
+            "model " ~ model.name, "type of column " ~ column.name, column.dtype,
+            "a type that Spark shows whole; the session needs spark.sql.debug.maxToStringFields above the number of its fields (`server_side_parameters` of the profile, 1000 in Alluvium's)",
+        ) %}
+    {%- endfor -%}
+    {{ return(columns) }}
 {% endmacro %}
 
 

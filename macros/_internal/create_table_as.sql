@@ -19,7 +19,7 @@
     {%- if temporary and alluvium.is_hudi_mart() -%}
         {#- dbt refuses a mart whose table has other types than its model. -#}
         {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
-        {%- set compiled_code = "select " ~ alluvium.stored_columns(adapter.get_columns_in_relation(rows)) | join(", ") ~ " from " ~ rows -%}
+        {%- set compiled_code = "select " ~ alluvium.stored_columns(alluvium.columns_in_relation(rows)) | join(", ") ~ " from " ~ rows -%}
     {%- endif -%}
     {%- if not temporary and not alluvium.is_hudi() and alluvium.remembered("is_replaced", relation) == "true" -%}
         {%- set rebuilt = alluvium.name_of_rebuilt(relation) -%}

@@ -4,7 +4,7 @@
 #}
 {% macro replace_hudi_table(relation, compiled_code, properties) %}
     {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
-    {%- set columns = adapter.get_columns_in_relation(rows) -%}
+    {%- set columns = alluvium.columns_in_relation(rows) -%}
     {%- do alluvium.require_columns_of_hudi("model " ~ relation.identifier, columns) -%}
     {%- do alluvium.require_partitions("model " ~ relation.identifier, columns) -%}
     {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
@@ -139,7 +139,7 @@ tblproperties (
     {%- set stored, wanted = [], [] -%}
     {%- if alluvium.is_in_catalog(relation)
         and alluvium.table_property(relation, "made_as") == alluvium.fingerprint_of_making(alluvium.hudi_properties("_cdc_record_key" in columns | map(attribute="name"))) -%}
-        {%- for column in adapter.get_columns_in_relation(relation) -%}
+        {%- for column in alluvium.columns_in_relation(relation) -%}
             {%- do stored.append([column.name, column.dtype]) -%}
         {%- endfor -%}
         {%- for column in alluvium.columns_before_partitions(columns) -%}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 
 import pytest
 
@@ -14,11 +15,18 @@ pytestmark = pytest.mark.slow
 BEFORE = {"id": "int", "quantity": "int", "gone": "string"}
 PRICED = {"id": "int", "net": "array<decimal(10,2)>", "gross": "array<decimal(20,5)>"}
 PRICES = {"net": [unscaled(125)], "gross": [unscaled(250_000)]}
+# More fields than Spark shows of a struct by default.
+DOCUMENT = {f"field_{number}": number for number in range(28)}
 AFTER = {"id": "int", "quantity": "bigint", "gone": "string", "channel": "string"}
 
 
 def row(op: str, lsn: int, key: int, quantity: int, **more: str | None) -> Event:
     return postgresql(op, lsn, {"id": key, "quantity": quantity, **more})
+
+
+def wide(*fields: str) -> dict[str, str]:
+    """Columns of a document, with these fields after the others."""
+    return {"id": "int", "document": f"struct<{','.join([*(f'{name}:int' for name in DOCUMENT), *fields])}>"}
 
 
 def snapshot(lsn: int, key: int, quantity: int, place: str = "true") -> Event:
@@ -87,6 +95,12 @@ FEEDS = [
         ],
         models=("log", "state", "living", "history"),
         before={1: lambda project: project.redeclare("priced", PRICED | {"note": "string"})},
+    ),
+    Feed(
+        "documents",
+        wide("price:decimal(10,2)", "rank:int"),
+        [{"t+0+0.json": lines(postgresql("c", 10, {"id": 1, "document": DOCUMENT | {"price": 1.25, "rank": 7}}))}],
+        models=("log", "state", "history"),
     ),
     Feed(
         "mended",
@@ -262,6 +276,24 @@ def test_file_with_changes_of_just_before_a_snapshot_is_not_older(project: Proje
     living = by_id(project.living_rows("torn_in_an_upload"), "quantity")
     current = by_id(project.current_versions("torn_in_an_upload"), "quantity")
     assert living == current == {1: (1,), 2: (1,), 3: (1,)}
+
+
+@pytest.mark.parametrize(
+    "fields", [("price:decimal(10,4)", "rank:int"), ("rank:int", "price:decimal(10,2)")], ids=["finer", "swapped"]
+)
+def test_last_fields_of_a_wide_struct_are_compared(project: Project, fields: tuple[str, ...]) -> None:
+    """Spark would round the one, and put the other's value into its neighbour."""
+    feed = project.feeds["documents"]
+    before = project.log("documents")
+    assert by_id(before, "document") == by_id(project.state("documents"), "document")
+    assert before[0]["document"] == DOCUMENT | {"price": Decimal("1.25"), "rank": 7}
+    project.redeclare("documents", wide(*fields))
+    document = DOCUMENT | {"price": 1.2567, "rank": 9}
+    project.land(feed, {"t+0+5.json": lines(postgresql("u", 20, {"id": 1, "document": document}))})
+    outcome = project.dbt("run", "--select", *feed.nodes.values())
+    assert 'type of column document is "struct<field_0:int,' in outcome.messages[feed.nodes["log"]]
+    assert "as the table has it; another one needs" in outcome.messages[feed.nodes["log"]]
+    assert project.log("documents") == before
 
 
 def test_history_goes_on_over_the_change(project: Project) -> None:

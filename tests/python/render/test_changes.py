@@ -207,6 +207,18 @@ def test_same_columns(macros: Renderer) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "cut", ["struct<a:int,... 5 more fields>", "array<struct<a:struct<b:int,... 12 more fields>>>"]
+)
+def test_types_that_spark_does_not_show_whole_are_refused(macros: Renderer, cut: str) -> None:
+    macros.columns = ["id", "document"]
+    assert [column.name for column in macros.render("columns_in_relation", LOG)] == ["id", "document"]
+    macros.types = {("tmp", "document"): cut, ("stg_shop__orders", "document"): cut}
+    for refused in (macros.refusal("same_columns", relation("tmp"), LOG), macros.refusal("columns_in_relation", LOG)):
+        assert refused.startswith(f'model stg_shop__orders: type of column document is "{cut}"; allowed: a type that ')
+        assert "spark.sql.debug.maxToStringFields" in refused
+
+
 def test_require_types_and_own_columns(macros: Renderer) -> None:
     columns = [{"name": "a", "dtype": "int"}]
     assert not macros.sql("require_types", LOG, columns, {"b": "date"})
