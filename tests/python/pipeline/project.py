@@ -296,7 +296,7 @@ class Project:
         """Runs dbt on this project, in this process."""
         self._read.clear()
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), self._set_for_few_rows():
+        with contextlib.redirect_stdout(printed), self._settings_of_a_run():
             result = dbtRunner().invoke(
                 [
                     "--no-use-colors",
@@ -318,14 +318,22 @@ class Project:
         )
 
     @contextlib.contextmanager
-    def _set_for_few_rows(self) -> Iterator[None]:
+    def _settings_of_a_run(self) -> Iterator[None]:
+        """Those for few rows. What the macros leave ends with the run, as with the process of a plain one.
+
+        Spark looks for secrets in all settings before each execution: a fifth of the time after five rounds.
+        """
         for name, value in FOR_FEW_ROWS.items():
             self.spark.conf.set(name, value)
+        before = self._own_settings()
         try:
             yield
         finally:
-            for name in FOR_FEW_ROWS:
+            for name in FOR_FEW_ROWS.keys() | self._own_settings() - before:
                 self.spark.conf.unset(name)
+
+    def _own_settings(self) -> set[str]:
+        return {row["key"] for row in self.spark.sql("set").collect() if row["key"].startswith("alluvium.")}
 
     def version(self, model: str) -> int | None:
         """Newest version or instant of a table, None for a view or no table. Reads names only, so it costs nothing."""
