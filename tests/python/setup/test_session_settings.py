@@ -43,6 +43,7 @@ def test_cluster_differs_where_the_machine_is_another_one() -> None:
         "spark.sql.shuffle.partitions",
         "spark.databricks.delta.snapshotPartitions",
         "spark.ui.enabled",
+        "spark.sql.ui.explainMode",
         "spark.driver.host",
         "spark.driver.bindAddress",
     }
