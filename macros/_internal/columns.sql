@@ -16,7 +16,7 @@
 {% endmacro %}
 
 
-{# For whom their types matter: of a struct Spark shows 25 fields by default, and two that differ behind those read alike (3.5, 4.0). #}
+{# For whom their types matter: of a struct Spark shows 25 fields by default, and two that differ behind those read alike (3.5). #}
 {% macro columns_in_relation(relation) %}
     {%- set columns = adapter.get_columns_in_relation(relation) -%}
     {%- for column in columns if modules.re.search("\\.\\.\\. \\d+ more fields", column.dtype) -%}
