@@ -1,4 +1,4 @@
-"""Alluvium: change files in, exact Delta tables out. Set-up, session and command line of the dbt project."""
+"""Alluvium: change files in, exact Delta or Hudi tables out. Set-up, session and command line of the dbt project."""
 
 from __future__ import annotations
 

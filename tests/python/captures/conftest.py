@@ -9,11 +9,9 @@ from .landing import tables_of
 from .pipeline import Case, Pipeline
 from .plugin import corpora
 
-# What `make test` builds, and at which checkpoints (counted from the last one, -1): JSON with and without schema and
-# Parquet (Avro has real files in tests/python/pipeline), both engines, a composite key. `make test-all` builds
-# everything at every checkpoint.
+# What `make test` builds, and at which checkpoints (counted from the last one, -1): JSON with and without schema, both
+# engines (real files of Avro are in tests/python/pipeline). `make test-all` builds everything at every checkpoint.
 FAST = {
-    ("pg-envelope-json-schemas", "confluent-parquet", "order_items"): (-1,),
     ("pg-envelope-json-schemas", "lenses-envelope", "orders"): (-3, -1),
     ("mariadb-envelope-json", "confluent-json", "customer"): (-1,),
 }

@@ -199,6 +199,7 @@ def test_own_filter_of_what_is_computed_whole_is_refused(project_of_marts: Proje
             assert rows_of(project_of_marts, name)[-1] == (50 + attempt, "NL")
 
 
+@pytest.mark.slow
 def test_partitions_that_would_change_their_values_are_refused(project_of_marts: Project, is_hudi: bool) -> None:
     assert not project_of_marts.dbt("run", "--select", f"+{STATE}").failed
     (of_state,) = project_of_marts.folder.glob(f"models/**/{STATE}.sql")

@@ -103,7 +103,7 @@ FEEDS = [
         models=("log", "state", "history"),
     ),
     Feed(
-        "mended",
+        "late_mended",
         BEFORE,
         [
             {"t+0+0.json": lines(*(snapshot(10, key, 1) for key in (1, 2)), snapshot(10, 3, 1, "last"))},
@@ -112,7 +112,7 @@ FEEDS = [
             {},
         ],
         models=("log", "state", "history"),
-        before={2: lambda project: project.redeclare("mended", BEFORE | {"quantity": "bigint"})},
+        before={2: lambda project: project.redeclare("late_mended", BEFORE | {"quantity": "bigint"})},
         on_schema_change="sync_all_columns",
     ),
     Feed(
@@ -250,13 +250,17 @@ def test_misfit_is_reported_with_the_type_that_was_declared(project: Project) ->
 
 
 def test_snapshot_deletes_once_its_rejected_row_is_mended(project: Project) -> None:
-    assert by_id(project.state("mended", 1), "quantity", "_is_deleted") == {1: (1, False), 2: (1, False), 3: (1, False)}
-    assert by_id(project.state("mended", 2), "quantity", "_is_deleted") == {
+    assert by_id(project.state("late_mended", 1), "quantity", "_is_deleted") == {
+        1: (1, False),
+        2: (1, False),
+        3: (1, False),
+    }
+    assert by_id(project.state("late_mended", 2), "quantity", "_is_deleted") == {
         1: (3_000_000_000, False),
         2: (1, True),
         3: (1, False),
     }
-    current = [row["id"] for row in project.current_versions("mended")]
+    current = [row["id"] for row in project.current_versions("late_mended")]
     assert sorted(current) == [1, 3]
 
 
