@@ -17,7 +17,6 @@ pytestmark = pytest.mark.slow
 
 COLUMNS = {"scenario": "string", "id": "int", "name": "string"}
 KEY = ("scenario", "id")
-LEDGER = "pipe_silver.cdc_file_ledger"
 
 
 def event(op: str, scenario: str, number: int, name: str = "first", lsn: int | None = None) -> Event:
@@ -156,17 +155,10 @@ FEEDS = [
 ]
 
 
-def level_ledger(project: Project) -> None:
-    """Has the ledger derived again where another module's feed has dropped it."""
-    if not any(row["change_log"] == "pipe_silver.stg_pipe__offsets" for row in project.rows(LEDGER)):
-        project.dbt("run", "--select", "stg_pipe__offsets", "stg_pipe__offsets_lenses")
-
-
 def findings(project: Project, feed: str) -> dict[str, list[Row]]:
     """What offset_findings shows, by topic, lowest offsets first."""
     from render.harness import Renderer, relation
 
-    level_ledger(project)
     renderer = Renderer(variables={"alluvium_ledger_schema": "pipe_silver"})
     sql = renderer.render("offset_findings", relation(f"stg_pipe__{feed}", "pipe_silver"))
     rows = [row.asDict() for row in project.spark.sql(sql).collect()]
