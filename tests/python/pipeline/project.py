@@ -8,7 +8,6 @@ import io
 import json
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -195,8 +194,7 @@ class Project:
         self.spark = spark
         self.variables = json.dumps(dict(variables or {}))
         self.feeds = {feed.name: feed for feed in feeds}
-        names = Counter(feed.name for feed in feeds)
-        assert len(self.feeds) == len(feeds), f"feeds of one name: {[name for name, n in names.items() if n > 1]}"
+        assert len(self.feeds) == len(feeds), "two feeds have one name"
         self.folder = folder / "project"
         self.landing = folder / "landing"
         self.more_models: list[str] = []

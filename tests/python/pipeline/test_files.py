@@ -210,18 +210,18 @@ def test_log_rebuilt_alone_then_a_build_gives_the_right_rows(project: Project) -
 
 @pytest.mark.slow
 def test_dropped_ledger_is_derived_from_the_log(project: Project) -> None:
-    feed, before = project.feeds["killed"], names(project, "killed")
-    ledger = project.spark.table(LEDGER)
+    feed, late, ledger = project.feeds["killed"], {"c/t+0+20.json": lines(created(20))}, project.spark.table(LEDGER)
     # Other modules look at what the ledger has of their feeds, which are not built again.
     others, schema = ledger.where(f"change_log != '{log_name('killed')}'").collect(), ledger.schema
-    project.land(feed, {"c/t+0+20.json": lines(created(20))})
+    project.land(feed, late)
     project.spark.sql(f"drop table {LEDGER}")
     outcome = project.dbt("run", "--select", *feed.nodes.values())
     assert (outcome.failed, outcome.error) == (set(), "")
     made = [row["batch"] for row in project.rows(LEDGER) if row["change_log"] == log_name("killed")]
     project.spark.createDataFrame(others, schema).writeTo(LEDGER).append()
     assert sorted(made) == [1, 1, 1, 2, 2, 2, 3]
-    assert names(project, "killed") == before | {20: "first"}
+    assert names(project, "killed") == names(project, "killed", 2) | {20: "first"}
+    assert lines_read(project, "killed") == lines_landed([*feed.rounds, late])
 
 
 @pytest.mark.slow
