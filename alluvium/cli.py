@@ -280,7 +280,7 @@ app.add_typer(serve, name="serve")
 ServedTarget = Annotated[
     str | None, typer.Option(help="The profile's target whose settings the server has; its method is session.")
 ]
-Host = Annotated[str, typer.Option(help="Where it listens; this machine alone.")]
+Host = Annotated[str, typer.Option(help="Where it listens; other machines need passwords and TLS.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, envvar="ALLUVIUM_THRIFT_PORT")]
 NOT_RUNNING = 1
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from alluvium import AlluviumError, jars, java, object_storage, yarn
+from alluvium import AlluviumError, jars, java, object_storage, thrift_security, yarn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +44,7 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     builder = SparkSession.builder.enableHiveSupport()
     if not running:
         directory = (project_directory or Path.cwd()).resolve()
-        settings = absolute(parameters, directory)
+        settings = absolute(thrift_security.without_password(parameters), directory)
         claim(settings.get(METASTORE, ""))
         for key, value in complete(settings, directory).items():
             builder = builder.config(key, value)

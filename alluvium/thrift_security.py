@@ -118,9 +118,17 @@ def authentication(parameters: Mapping[str, str]) -> str:
     return method
 
 
+def without_password(parameters: Mapping[str, str]) -> dict[str, str]:
+    """`parameters` without the key store's password, which only a server needs.
+
+    PySpark (3.5.7) puts what a session is made with on the command line of its JVM.
+    """
+    return {name: value for name, value in parameters.items() if name != PREFIX + KEYSTORE_PASSWORD}
+
+
 def session_settings(parameters: Mapping[str, str], project_directory: Path) -> dict[str, str]:
-    """The settings of the server's session, without the key store's password: the JVM's command line shows them."""
-    own = {name: value for name, value in parameters.items() if name != PREFIX + KEYSTORE_PASSWORD}
+    """The settings of the server's session."""
+    own = dict(parameters)
     own[PREFIX + AUTHENTICATION] = authentication(parameters)
     if store := _value(parameters, KEYSTORE):
         own[PREFIX + KEYSTORE] = str(project_directory / store)

@@ -96,7 +96,7 @@
 
 
 {% macro session_with_hudi() %}
-    {{ return("a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt, and of `alluvium serve start` where a Thrift server has the session (docs/guide/hudi.md)") }}
+    {{ return("a session with Hudi: set ALLUVIUM_FILE_FORMAT=hudi in the environment of dbt (on EMR with --env), and of `alluvium serve start` where a Thrift server has the session; where other models stay Delta's, add --vars 'file_format: delta' (docs/guide/hudi.md)") }}
 {% endmacro %}
 
 

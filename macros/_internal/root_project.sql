@@ -41,7 +41,7 @@
     {%- if own and project_name != "alluvium" -%}
         {% do alluvium.raise_invalid(
             "alluvium", "model of the package", own[0].name,
-            "none: install the folder alluvium/dbt_package (`alluvium package` prints it; `subdirectory:` of a package from git)",
+            "none: install the folder that `alluvium package` prints, with `local:`",
         ) %}
     {%- endif -%}
 {% endmacro %}

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 from unittest.mock import Mock
 
 import pytest
@@ -26,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
-from alluvium import AlluviumError, java, profile, thrift_transport
+from alluvium import AlluviumError, java, profile, session, thrift_transport
 from alluvium.thrift_security import prepared, require_as_asked, require_safe, session_settings
 from alluvium.thrift_server import is_open
 
@@ -164,10 +165,25 @@ def test_host_that_is_none(tmp_path: Path) -> None:
         require_safe("nowhere.invalid", {}, tmp_path)
 
 
-def test_password_of_the_store_is_not_among_the_settings(store: Path) -> None:
+def test_store_and_method_are_among_the_settings(store: Path) -> None:
     made = session_settings(LDAP | tls(store), store.parent)
     assert made[PREFIX + "keystore.path"] == str(store)
     assert made[PREFIX + "authentication"] == "LDAP"
+
+
+def test_no_session_is_made_with_the_password_of_the_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of a plain `dbt build` has the same profile; what one is made with is on the JVM's command line."""
+    made: dict[str, str] = {}
+
+    def complete(given: dict[str, str], _: Path) -> NoReturn:
+        made.update(given)
+        raise AlluviumError("no session")
+
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    monkeypatch.setattr(session, "complete", complete)
+    with pytest.raises(AlluviumError, match="no session"):
+        session.get_or_create(LDAP | tls(store), store.parent)
+    assert made[PREFIX + "keystore.path"] == store.name
     assert STORE_PASSWORD not in made.values()
 
 
@@ -206,7 +222,8 @@ def test_settings_and_variables_of_the_page(store: Path, monkeypatch: pytest.Mon
     (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     given = {key: str(value) for key, value in yaml.safe_load(block).items()}
     require_safe("0.0.0.0", given | {PREFIX + "keystore.path": store.name}, store.parent)
-    variables = dict(re.findall(r"([A-Z_]+)=(\S+)", re.findall(r"```bash\n(.*?)```", page, re.DOTALL)[1]))
+    (block,) = [text for text in re.findall(r"```bash\n(.*?)```", page, re.DOTALL) if "ALLUVIUM_THRIFT_HOST" in text]
+    variables = dict(re.findall(r"([A-Z_]+)=(\S+)", block))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     flags = {"PROJECT_DIR": REPOSITORY, "PROFILES_DIR": str(REPOSITORY), "VARS": {}, "TARGET": "thrift"}
