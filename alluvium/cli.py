@@ -20,7 +20,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from alluvium import AlluviumError
 from alluvium.diagnosis import diagnose
-from alluvium.diagnosis.findings import page
 from alluvium.diagnosis.report import print_findings
 from alluvium.emr import command as emr
 from alluvium.inspection import Inspection, Sampling
@@ -29,6 +28,7 @@ from alluvium.inspection.report import as_json as inspection_as_json
 from alluvium.inspection.report import print_inspection
 from alluvium.new_project import create, package_directory
 from alluvium.options import Debug, examples
+from alluvium.pages import page
 from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
@@ -156,13 +156,15 @@ def doctor(
         raise typer.Exit(LOSS_FOUND)
 
 
-@app.command(epilog=examples("alluvium explain truncates-not-sent"))
+@app.command(epilog=examples("alluvium explain truncates-not-sent", "alluvium explain docs/guide/operating.md"))
 def explain(
-    code: Annotated[str, typer.Argument(metavar="CODE", help="One that the doctor has found.")],
+    name: Annotated[
+        str, typer.Argument(metavar="PAGE", help="A code that the doctor has found, or a page of the guide.")
+    ],
     debug: Debug = False,
 ) -> None:
-    """Print the page of one of the doctor's codes: what shows it, the remedy, and what happens here."""
-    text = page(code)
+    """Print a page that a message names: of one of the doctor's codes, or of the guide, with or without its folder."""
+    text = page(name)
     console = _console()
     console.print(Markdown(text)) if console.is_terminal else typer.echo(text)
 

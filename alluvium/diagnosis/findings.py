@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-
-from alluvium import AlluviumError
-
-# A link to docs/doctor, so that a wheel has the pages, too.
-_PAGES = Path(__file__).with_name("pages")
 
 CODES = {
     "deletes-not-sent": "Deletes are not in the files",
@@ -36,17 +30,6 @@ CODES = {
     "configuration-unread": "Parts of a configuration are not looked at",
 }
 """Each code with the heading of its page, docs/doctor/<code>.md."""
-
-
-def page(code: str) -> str:
-    """The page that explains a code, in Markdown.
-
-    Raises:
-        AlluviumError: no finding has the code.
-    """
-    if code not in CODES:
-        raise AlluviumError(f"{code} is none of the doctor's codes: {', '.join(CODES)}.")
-    return (_PAGES / f"{code}.md").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

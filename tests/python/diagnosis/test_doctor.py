@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from alluvium import AlluviumError, cli
 from alluvium.diagnosis import CODES, ConfigurationError, Finding, diagnose
 from alluvium.diagnosis.configurations import read_configurations
 from alluvium.inspection import Sampling, inspect
+from alluvium.pages import page
 
-PAGES = Path(__file__).parents[3] / "docs" / "doctor"
+REPOSITORY = Path(__file__).parents[3]
+PAGES = REPOSITORY / "docs" / "doctor"
 TOPIC = "shop.public.orders"
 FLATTENED = {"order_id": 1, "note": "a", "__op": "c", "__deleted": "false", "__lsn": 100}
 ENVELOPE = {
@@ -510,4 +513,17 @@ def test_page_of_a_code(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.setattr("sys.argv", ["alluvium", "explain", "rows-lost"])
     with pytest.raises(SystemExit, match="1"):
         cli.main()
-    assert "rows-lost is none of the doctor's codes: deletes-not-sent, " in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("alluvium: rows-lost is no code of the doctor's (deletes-not-sent, ")
+
+
+def test_pages_that_messages_name() -> None:
+    """A wheel has no docs/, so what a message names can be printed."""
+    messages = [
+        path.read_text(encoding="utf-8")
+        for folder, kind in (("alluvium", "*.py"), ("dbt_alluvium", "*.py"), ("macros", "*.sql"))
+        for path in (REPOSITORY / folder).rglob(kind)
+    ]
+    names = {name for text in messages for name in re.findall(r"docs/guide/[\w-]+\.md", text)}
+    assert len(names) > 5
+    for name in sorted(names):
+        assert page(name) == (REPOSITORY / name).read_text(encoding="utf-8")

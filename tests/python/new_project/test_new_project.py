@@ -229,7 +229,7 @@ def test_parses_without_a_warning_and_has_no_model_of_the_package(tmp_path: Path
 @pytest.mark.slow
 def test_wheel_has_the_dbt_package(tmp_path: Path) -> None:
     """Installed from a wheel, `alluvium new` has all that the checkout has; tried in an environment of its own."""
-    for name in ("alluvium", "dbt_alluvium", "spark_udfs", "macros", "tests/generic", "models/_docs"):
+    for name in ("alluvium", "dbt_alluvium", "spark_udfs", "macros", "tests/generic", "models/_docs", "docs"):
         shutil.copytree(REPOSITORY / name, tmp_path / "checkout" / name, symlinks=True)
     for name in ("pyproject.toml", "dbt_project.yml", "profiles.yml", "requirements.in"):
         shutil.copyfile(REPOSITORY / name, tmp_path / "checkout" / name)
@@ -243,6 +243,8 @@ def test_wheel_has_the_dbt_package(tmp_path: Path) -> None:
     for folder in ("macros", "tests/generic"):
         of_checkout = {path.relative_to(REPOSITORY) for path in (REPOSITORY / folder).rglob("*.*")}
         assert of_checkout == {path.relative_to(package) for path in (package / folder).rglob("*.*")}
+    for name in ("operating", "values-not-sent"):
+        assert run(tmp_path, "alluvium.cli", "explain", name, **installed).startswith("# ")
     run(tmp_path, "alluvium.cli", "new", "tables", **installed)
     samples = REPOSITORY / "samples/pg-envelope-json-schemas/bronze/confluent-json-gz"
     run(tmp_path / "tables", "alluvium.cli", "scaffold", str(samples), "--source", "shop", **installed)
