@@ -1,4 +1,4 @@
-"""Columns of a source that are called like one that this project, or Spark, has in each of its tables."""
+"""Columns of a source that are called like one that this project, Spark or Hudi has in each of its tables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ def is_own_name(name: str) -> bool:
         "_valid_to",
         "_is_current",
         "_metadata",
+        "_hoodie_commit_time",
+        "_hoodie_commit_seqno",
+        "_hoodie_record_key",
+        "_hoodie_partition_path",
+        "_hoodie_file_name",
     )
 
 
 def question_of_own_name(name: str) -> str:
     """What to ask of such a column."""
     return (
-        f"{name} is a name that this project or Spark has: which other one shall it have? Rename it in the connector "
-        "(ReplaceField), or take it out of the source's YAML and say unknown_columns: ignore."
+        f"{name} is a name that this project, Spark or Hudi has: which other one shall it have? Rename it in the "
+        "connector (ReplaceField), or take it out of the source's YAML and say unknown_columns: ignore."
     )

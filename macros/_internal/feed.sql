@@ -153,7 +153,7 @@
             {% do alluvium.raise_invalid(subject, "data_type of column " ~ column.name, none, "a Spark SQL type" ~ alluvium.place_of_answer(node)) %}
         {%- endif -%}
         {%- if alluvium.is_own_column(column.name) -%}
-            {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that is not one of this project's or of Spark's own: `_cdc_...`, `_is_deleted`, `_deleted_at`, `_valid_from`, `_valid_to`, `_is_current`, `_metadata`") %}
+            {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that is not one of this project's, of Spark's or of Hudi's own: `_cdc_...`, `_is_deleted`, `_deleted_at`, `_valid_from`, `_valid_to`, `_is_current`, `_metadata`, `_hoodie_commit_time`, `_hoodie_commit_seqno`, `_hoodie_record_key`, `_hoodie_partition_path`, `_hoodie_file_name`") %}
         {%- endif -%}
         {%- set cdc = (column.meta or {}).get("cdc") or ((column.config or {}).get("meta") or {}).get("cdc") or {} -%}
         {%- for option in cdc if option not in ["semantic_type", "nullable", "default", "unsigned"] -%}

@@ -76,14 +76,17 @@
 {% endmacro %}
 
 
-{# As of the other format: a view that was made over the one of `timestamp` and `timestamp_ntz` casts the other one to it, of all changes of a type this alone without an error (Spark 3.5). #}
+{#
+    As of the other format: a view casts a column to the type that it was made over, with an error or without a loss, but for two changes of a type (Spark 3.5). Of `timestamp` and
+    `timestamp_ntz` it shows another time; of numbers that were `float` or `double` it shows 53 bits, or fewer.
+#}
 {% macro require_views_of_clock(columns) %}
     {%- set types = {} -%}
     {%- for column in alluvium.feed_of_node("full refresh of model " ~ model.name, model).columns -%}
         {%- do types.update({column.name: column.data_type}) -%}
     {%- endfor -%}
     {%- for column in columns if column.name in types and types[column.name] != column.dtype
-        and types[column.name] | replace("_ntz", "") == column.dtype | replace("_ntz", "") -%}
+        and (column.dtype in ["float", "double"] or types[column.name] | replace("_ntz", "") == column.dtype | replace("_ntz", "")) -%}
         {%- do alluvium.require_views_over(model, "type of column " ~ column.name, types[column.name]) -%}
     {%- endfor -%}
 {% endmacro %}

@@ -52,7 +52,7 @@ where false
     {%- endif -%}
     {%- set properties = alluvium.cut_properties(this) if has_table and is_incremental() else {} -%}
     {%- set cut = {
-        "number": (alluvium.newest_log_batch(this) if has_table else 0) + 1,
+        "number": ([alluvium.newest_log_batch(this) if has_table else 0, alluvium.newest_batch_of_readers(model)] | max) + 1,
         "until": counted.batch | int,
         "below": counted.position,
         "after": properties.get("cut_batch", 0) | int,
@@ -63,6 +63,17 @@ where false
     {%- do alluvium.remember("new_files", this, "0" if cut.is_level else "1") -%}
     {%- do alluvium.remember("cut", this, tojson({"change_log": change_log.render(), "cut_batch": cut.until, "cut_position": cut.below or "", "generation": alluvium.generation(change_log), "is_built_anew": has_table and not is_incremental()})) -%}
     {{ return(cut) }}
+{% endmacro %}
+
+
+{# A table that was restored or dropped goes on counting above what has been read of it: a state that has applied batch 2 would pass over another batch 2. #}
+{% macro newest_batch_of_readers(node) %}
+    {%- set batches = [0] -%}
+    {%- for reader in graph.nodes.values() if reader.resource_type == "model" and node.unique_id in reader.depends_on.nodes and alluvium.reads_own_log(reader) -%}
+        {%- set table = load_relation(api.Relation.create(schema=reader.schema, identifier=reader.alias)) -%}
+        {%- do batches.append(alluvium.applied_batch(table, node.alias)) if table and not table.is_view -%}
+    {%- endfor -%}
+    {{ return(batches | max) }}
 {% endmacro %}
 
 

@@ -225,6 +225,8 @@ not exists (
         {{ return({"number": 1, "after": none, "runs": none}) }}
     {%- endif -%}
     {%- if flags.EMPTY -%}
+        {#- The next build would read the files that are there, and no others. -#}
+        {%- do alluvium.refuse_missing_files(feed, this) if not is_incremental() and alluvium.newest_ledger_batch(this) -%}
         {{ return({"number": 0, "after": none, "runs": []}) }}
     {%- endif -%}
     {%- set newest = alluvium.level_file_ledger(this) if is_incremental() else alluvium.forget_files(feed, this) -%}

@@ -102,11 +102,27 @@
             {%- do properties.update({"tracked_columns": tracked_columns}) -%}
         {%- endif -%}
         {%- if properties -%}
+            {%- do alluvium.forget_other_log(properties) -%}
             {%- do properties.update({"declaration": alluvium.declared(alluvium.meaning_of_model())}) if alluvium.reads_own_log(model) -%}
             {%- do properties.update(alluvium.commit_properties_of_hudi(this)) if alluvium.is_hudi() -%}
             {%- do alluvium.remember("written", this, "true") -%}
             {%- do run_query(alluvium.set_properties_sql(this, properties, alluvium.properties_of_merged_table() if properties.generation else {})) -%}
         {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    How far a table has applied a log that it does not read any more, since that was renamed or another one took its place: newest_upstream_batch would take that for its newest
+    batch. Before the properties of the log that it reads, so that a run that is killed in between gives a new generation once more.
+#}
+{% macro forget_other_log(properties) %}
+    {%- if alluvium.reads_own_log(model) and "applied_batch." in properties | join(" ") -%}
+        {%- set names = [] -%}
+        {%- for name in alluvium.table_properties(this) if modules.re.match("applied_(batch|generation)[.]", name) and name not in properties -%}
+            {%- do names.append("'alluvium." ~ alluvium.shown_text(name) ~ "'") -%}
+        {%- endfor -%}
+        {%- do run_query("alter table " ~ this ~ " unset tblproperties if exists (" ~ names | join(", ") ~ ")") if names -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -126,6 +142,9 @@
         {%- do properties.update({"key": alluvium.remembered("key", this)}) if alluvium.remembered("key", this) -%}
         {%- set purge = alluvium.remembered("purged." ~ upstream_identifier, this) -%}
         {%- do properties.update({"purged." ~ upstream_identifier: purge}) if purge -%}
+    {%- elif alluvium.reads_own_log(model) and "applied_batch." ~ upstream_identifier not in alluvium.table_properties(this) -%}
+        {#- The log has another name than before, and other batches: marts take the table whole. -#}
+        {%- do properties.update({"generation": alluvium.run_id()}) -%}
     {%- endif -%}
     {{ return(properties) }}
 {% endmacro %}

@@ -284,10 +284,10 @@ def test_place_without_files_is_warned_of(project: Project) -> None:
 @pytest.mark.slow
 def test_compacted_entries_are_the_same(project: Project) -> None:
     for batch in (49, 50):
-        log = log_name("compacted")
+        log = log_name("of_many_builds")
         project.spark.sql(f"insert into {LEDGER} (change_log, file_path, batch) values ('{log}', '{batch}', {batch})")
     macros = Renderer(variables={"alluvium_ledger_schema": SILVER}, answers={"optimize": []})
-    (statement,) = macros.does("compact_entries", relation("stg_pipe__compacted", SILVER), 50)
+    (statement,) = macros.does("compact_entries", relation("stg_pipe__of_many_builds", SILVER), 50)
     before = Counter(map(str, project.spark.table(LEDGER).collect()))
     (done,) = project.spark.sql(statement).collect()
     assert (done["metrics"]["numFilesRemoved"], done["metrics"]["numFilesAdded"]) == (2, 1)

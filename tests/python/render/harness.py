@@ -296,6 +296,7 @@ class Renderer:
             "log": self._log,
             "model": {
                 "name": self.this.identifier,
+                "alias": self.this.identifier,
                 "unique_id": f"model.{self.this.identifier}",
                 "depends_on": {
                     "nodes": list(self.parents),

@@ -497,6 +497,17 @@ def test_refuse_missing_files(macros: Renderer) -> None:
     expected = 'decode_debezium: source shop.orders: full refresh without 3 of the files .*"file:/a"; allowed: '
     with pytest.raises(CompilationError, match=expected):
         macros.render("refuse_missing_files", feed(), LOG)
+    # `--empty` would leave a log of the files that are there.
+    emptied = shop()
+    emptied.empty, emptied.incremental = True, False
+    emptied.answers = {"select max(batch)": [{"batch": 5}], **macros.answers}
+    with pytest.raises(CompilationError, match=expected):
+        emptied.render("next_batch", feed())
+    emptied.answers["as rewritten_count"] = NOTHING_MISSING
+    assert emptied.render("next_batch", feed())["runs"] == []
+    emptied.incremental = True
+    emptied.answers = {}
+    assert emptied.render("next_batch", feed())["runs"] == []
     accepted = Renderer(variables={"alluvium_rebuild_without_missing_files": True})
     assert accepted.does("refuse_missing_files", feed(), LOG) == []
 

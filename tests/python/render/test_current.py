@@ -398,6 +398,33 @@ def test_applied_batch_properties() -> None:
     assert level("<undefined>", "6").render("applied_batch_properties", "stg_shop__orders") == {}
 
 
+def test_log_of_another_name() -> None:
+    """Batches of the old one say nothing of the new one's: neither to the state nor to the marts behind it."""
+    renderer = level("2", "0")
+    old = [
+        {"key": "alluvium.applied_batch.stg_before", "value": "5"},
+        {"key": "alluvium.applied_generation.stg_before", "value": "none"},
+        {"key": "alluvium.generation", "value": "g1"},
+    ]
+    renderer.answers = renderer.answers | {"show tblproperties": old}
+    stored = renderer.render("applied_batch_properties", "stg_shop__orders")
+    assert stored["applied_batch.stg_shop__orders"] == 2
+    assert stored["generation"] == renderer.render("run_id")
+    forgotten, told = [sql for sql in renderer.does("record_applied_batches") if sql.startswith("alter table")]
+    assert fold(forgotten) == (
+        f"alter table {STATE} unset tblproperties if exists "
+        "('alluvium.applied_batch.stg_before', 'alluvium.applied_generation.stg_before')"
+    )
+    assert "'alluvium.generation' = '" in told
+    assert renderer.does("forget_other_log", {"tracked_columns": "f1"}) == []
+    # As long as the log is the same, its marts go on.
+    renderer.answers = renderer.answers | {
+        "show tblproperties": [*level("2", "1").answers["show tblproperties"], old[2]]
+    }
+    assert "generation" not in renderer.render("applied_batch_properties", "stg_shop__orders")
+    assert not any("unset" in sql for sql in renderer.does("record_applied_batches"))
+
+
 def test_set_properties_sql(macros: Renderer) -> None:
     sql = macros.sql("set_properties_sql", STATE, {"a": 1, "b": "x"})
     assert sql == f"alter table {STATE} set tblproperties ('alluvium.a' = '1', 'alluvium.b' = 'x')"

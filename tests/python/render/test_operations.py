@@ -450,7 +450,9 @@ def test_table_with_a_comma_in_a_name_is_not_replaced() -> None:
         ("timestamp_ntz", "timestamp", True),
         ("array<timestamp>", "array<timestamp_ntz>", True),
         ("timestamp", "timestamp", False),
-        # Spark itself stops at a view of another type.
+        ("bigint", "double", True),
+        ("decimal(20,4)", "float", True),
+        # Spark itself stops at a view of another type, or shows the same values.
         ("timestamp", "string", False),
     ],
 )

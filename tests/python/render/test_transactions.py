@@ -246,6 +246,20 @@ def test_next_cut_outside_of_a_run_and_of_a_table_that_is_made_anew() -> None:
     assert (cut["number"], cut["after"], cut["from"], cut["written"], cut["is_level"]) == (6, 0, None, None, False)
 
 
+def test_restored_log_goes_on_counting_above_what_was_read_of_it() -> None:
+    renderer = complete()
+    log = {"unique_id": "model.stg_shop__orders_complete", "alias": "stg_shop__orders_complete"}
+    config = {"meta": {"cdc": {"merge_guard": "_cdc_position"}}}
+    reader = model("slv_shop__orders_state", log["unique_id"]) | {"config": config, "post_hooks": []}
+    renderer.nodes = {**renderer.nodes, "model.reader": reader}
+    applied = {"key": "alluvium.applied_batch.stg_shop__orders_complete", "value": "8"}
+    renderer.answers = {"show tblproperties silver.slv_shop__orders_state": [applied], **renderer.answers}
+    assert renderer.render("newest_batch_of_readers", log) == 8
+    assert renderer.render("next_cut", LOG, STATUS)["number"] == 9
+    renderer.absent = ["slv_shop__orders_state"]
+    assert renderer.render("newest_batch_of_readers", log) == 0
+
+
 def test_log_that_the_status_does_not_count_is_refused() -> None:
     renderer = complete()
     assert_parses(renderer.render("counted_until_sql", LOG, STATUS))
