@@ -209,3 +209,16 @@ def test_full_refresh_gives_the_same_rows(project: Project, rounds: list[Any]) -
     outcome = project.dbt("build", "--full-refresh", "--exclude", "resource_type:test")
     assert (outcome.failed, outcome.error) == (set(), "")
     assert living(project) == EXPECTED[-1]
+
+
+def test_log_that_was_restored_goes_on_above_what_was_read_of_it(project: Project, rounds: list[Any]) -> None:
+    log = f"stg_pipe__{ORDERS}_complete"
+    version = project.version(log)
+    for transaction, note in ((60, "T60"), (61, "T61")):
+        changes = {ORDERS: [event("u", transaction, 1, 1, note)], MARKERS: [begin(transaction), end(transaction, 1, 0)]}
+        for feed, events in changes.items():
+            project.land(project.feeds[feed], {f"{feed}+0+{transaction * 10}.json": lines(*events)})
+        outcome = project.dbt("build", "--exclude", "resource_type:test")
+        assert (outcome.failed, outcome.error) == (set(), "")
+        assert living(project)[0] == MENDED[0] | {1: note}
+        project.spark.sql(f"restore table {SILVER}.{log} to version as of {version}")

@@ -19,19 +19,25 @@ FEED = Feed(
     {"id": "int", "city": "string", "amount": "int"},
     models=("log", "state", "hard", "living", "history"),
 )
+RENAMED = Feed("renamed", FEED.columns, models=("log", "state", "living"))
 NODES = FEED.nodes
 MERGED, WHOLE = "fct_part", "agg_part"
-MERGED_SQL = f"""{{{{ config(
+
+
+def merged_sql(feed: Feed) -> str:
+    return f"""{{{{ config(
     materialized="incremental", incremental_strategy="merge", unique_key="id",
-    pre_hook="{{{{ alluvium.delete_vanished_keys(ref('{NODES["state"]}'), ['id']) }}}}",
+    pre_hook="{{{{ alluvium.delete_vanished_keys(ref('{feed.nodes["state"]}'), ['id']) }}}}",
     post_hook="{{{{ alluvium.record_applied_batches() }}}}",
 ) }}}}
 select id, upper(city) as city, amount
-from {{{{ ref("{NODES["living"]}") }}}}
+from {{{{ ref("{feed.nodes["living"]}") }}}}
 where id in (
-    {{{{ changed_keys(ref("{NODES["state"]}"), ["id"]) }}}}
+    {{{{ changed_keys(ref("{feed.nodes["state"]}"), ["id"]) }}}}
 )
 """
+
+
 WHOLE_SQL = f"""{{{{ config(
     materialized="incremental", incremental_strategy="insert_overwrite",
     pre_hook="{{{{ alluvium.note_inputs() }}}}", post_hook="{{{{ alluvium.record_inputs() }}}}",
@@ -88,7 +94,7 @@ def without_own(row: Row) -> Row:
 
 def test_runs_of_a_part(make_project: MakeProject) -> None:
     project = make_project("parts", [FEED])
-    for name, sql in ((MERGED, MERGED_SQL), (WHOLE, WHOLE_SQL)):
+    for name, sql in ((MERGED, merged_sql(FEED)), (WHOLE, WHOLE_SQL)):
         (project.folder / "models" / "silver" / f"{name}.sql").write_text(sql, encoding="utf-8")
     made = events()
     chance = random.Random(7)
@@ -114,3 +120,26 @@ def test_runs_of_a_part(make_project: MakeProject) -> None:
     assert not project.dbt("run", "--full-refresh").failed
     anew = tables(project)
     assert found == anew
+
+
+def test_log_of_another_name(make_project: MakeProject) -> None:
+    """Its batches begin at 1 again, which a mart that merges what changed had read of the log before."""
+    project = make_project("renamed", [RENAMED])
+    folder = project.folder / "models" / "silver"
+    (folder / f"{MERGED}.sql").write_text(merged_sql(RENAMED), encoding="utf-8")
+    log, state = (folder / RENAMED.name / f"{RENAMED.nodes[role]}.sql" for role in ("log", "state"))
+    made = events()
+    newest: dict[int, Event | None] = {}
+    for number in range(5):
+        if number == 3:
+            log.rename(log.with_name("stg_pipe__other.sql"))
+            sql = state.read_text(encoding="utf-8")
+            state.write_text(sql.replace(RENAMED.nodes["log"], "stg_pipe__other"), encoding="utf-8")
+        news = [event for _, event in (next(made) for _ in range(12))]
+        newest |= {(event["after"] or event["before"])["id"]: event["after"] for event in news}
+        project.land(RENAMED, {f"t+0+{number}.json": lines(*news)})
+        outcome = project.dbt("build")
+        assert not outcome.failed, outcome.messages
+        expected = sorted((key, row["city"].upper(), row["amount"]) for key, row in newest.items() if row)
+        found = project.rows(f"{SILVER}.{MERGED}")
+        assert sorted((row["id"], row["city"], row["amount"]) for row in found) == expected
