@@ -30,6 +30,7 @@ COLUMN_MAPPING = (
     "        delta.columnMapping.mode: name\n"
 )
 TBLPROPERTIES = "      +tblproperties:\n"
+NO_SETTINGS = "Alluvium's dbt_project.yml has no settings for models and seeds: install Alluvium anew."
 
 
 def package_directory() -> Path:
@@ -88,6 +89,7 @@ def files(name: str, package: Path) -> dict[str, str]:
         "name": name,
         "versions": yaml.safe_load(project)["require-dbt-version"],
         "settings": _model_settings(project),
+        "seed_settings": _settings(project, "seeds").rstrip(),
         "package": _jinja_text(str(package)),
         "requirement": requirement,
         "origin": origin,
@@ -120,11 +122,18 @@ def _project_name(directory: Path, name: str | None) -> str:
 
 
 def _model_settings(project: str) -> str:
-    """What the package's own models have, for those of another project: dbt gives a package's settings to no other."""
-    match = re.search(rf"^models:\n  {PACKAGE}:\n((?:    .*\n|\n)+)", project, re.MULTILINE)
-    if match is None or match[1].count(TBLPROPERTIES) == 0:
-        raise AlluviumError("Alluvium's dbt_project.yml has no settings for models: install Alluvium anew.")
-    return match[1].replace(TBLPROPERTIES, TBLPROPERTIES + COLUMN_MAPPING, 1).rstrip()
+    settings = _settings(project, "models")
+    if TBLPROPERTIES not in settings:
+        raise AlluviumError(NO_SETTINGS)
+    return settings.replace(TBLPROPERTIES, TBLPROPERTIES + COLUMN_MAPPING, 1).rstrip()
+
+
+def _settings(project: str, resources: str) -> str:
+    """Those of the package's own: dbt gives a package's settings to no other project."""
+    match = re.search(rf"^{resources}:\n  {PACKAGE}:\n((?:    .*\n|\n)+)", project, re.MULTILINE)
+    if match is None:
+        raise AlluviumError(NO_SETTINGS)
+    return match[1]
 
 
 def _jinja_text(text: str) -> str:

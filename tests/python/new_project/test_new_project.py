@@ -52,12 +52,13 @@ def test_package_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         package_directory()
 
 
-def test_settings_of_models_are_the_repositorys(written: dict[str, str]) -> None:
+def test_settings_are_the_repositorys(written: dict[str, str]) -> None:
     theirs = document(written, "dbt_project.yml")
     ours = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
     settings = theirs["models"]["shop_tables"]
     assert settings["silver"]["+tblproperties"].pop("delta.columnMapping.mode") == "name"
     assert settings == ours["models"]["alluvium"]
+    assert theirs["seeds"]["shop_tables"] == ours["seeds"]["alluvium"] != {}
     assert theirs["require-dbt-version"] == ours["require-dbt-version"]
     assert theirs["profile"] == theirs["name"] == "shop_tables"
     assert not {"on-run-start", "on-run-end", "vars"} & set(theirs), "the package's own hooks run"
