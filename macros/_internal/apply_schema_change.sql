@@ -4,8 +4,9 @@
     adapter with statements of its own (Delta and Hudi drop and alter columns differently, or not at all) is one rewrite here, atomic and the same
     on both. New columns are left to dbt, which adds them.
     A table without a key counts its rows by their whole images: other columns make other rows of them.
+    `change_log` and `after`, of a table that is merged: what it reads, and the newest batch that it has applied.
 #}
-{% macro apply_schema_change(feed) %}
+{% macro apply_schema_change(feed, change_log=none, after=none) %}
     {%- set subject = "model " ~ this.identifier -%}
     {#- The other format has other types for some columns, which would be told as a change of theirs. -#}
     {%- do alluvium.require_format_of_table("apply_schema_change") -%}
@@ -14,6 +15,7 @@
     {%- set columns = alluvium.columns_in_relation(this) -%}
     {%- set change = alluvium.schema_change(columns, feed) -%}
     {%- do alluvium.refuse_schema_change(subject, policy, change, feed) -%}
+    {%- do alluvium.refuse_values_of_applied_batches(subject, change, change_log, after) if change_log and change.added and policy != "ignore" -%}
     {%- for column in feed.columns if column.name in change.added and "default" in column.cdc -%}
         {%- do exceptions.warn(
             subject ~ ": the new column " ~ column.name ~ " has a default, and rows that are here already have NULL in it until "
@@ -58,6 +60,33 @@
 {% endmacro %}
 
 
+{#
+    A column that the table left out for a time (`ignore`), or dropped and gets again (`sync_all_columns`): the events that it has applied have brought
+    values, and rows would lack them until their keys have others. An event from before the column was declared has none in the log either.
+#}
+{% macro refuse_values_of_applied_batches(subject, change, change_log, after) %}
+    {%- set found = alluvium.query_rows(alluvium.columns_with_values_sql(change_log, change.added, after)) -%}
+    {%- if found and found[0].names -%}
+        {% do alluvium.raise_invalid(
+            subject, "new columns", found[0].names,
+            "columns without values in batches that the table has applied; with these it needs " ~ alluvium.rebuild_command(this),
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro columns_with_values_sql(change_log, names, until) -%}
+select concat_ws(
+    ', ',
+    {%- for name in names %}
+    if(count({{ alluvium.quoted_identifier(name) }}) > 0, {{ alluvium.string_literal(name) }}, null){{ "," if not loop.last }}
+    {%- endfor %}
+) as names
+from {{ change_log }}
+where _cdc_batch <= {{ until }}
+{%- endmacro %}
+
+
 {# Nothing is rounded, cut or forgotten without being asked for. #}
 {% macro refuse_schema_change(subject, policy, change, feed) %}
     {%- set rebuild = alluvium.rebuild_command(this) -%}
@@ -79,6 +108,13 @@
                 types["from"] ~ ", as the table has it; " ~ ("a wider one needs on_schema_change: sync_all_columns, or " if feed.key else "another one needs ") ~ rebuild,
             ) %}
         {%- endif -%}
+    {%- endfor -%}
+    {%- for name in change.added if policy != "sync_all_columns" and name | lower in change.removed | map("lower") -%}
+        {#- Spark has no two columns whose names differ in their case alone. -#}
+        {% do alluvium.raise_invalid(
+            subject, "declared columns", feed.columns | map(attribute="name") | list,
+            "columns of other names than those of the table, which has " ~ name ~ " in another case; on_schema_change: sync_all_columns renames it, and so does " ~ rebuild,
+        ) %}
     {%- endfor -%}
     {%- set delete_policy = ((config.get("meta") or {}).get("cdc") or {}).get("delete_policy") -%}
     {%- if change.removed and policy != "sync_all_columns" and delete_policy == "hard" -%}

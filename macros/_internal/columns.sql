@@ -85,39 +85,77 @@
 
 {# Of an array its elements' type, of a map its values'. #}
 {% macro type_inside(data_type) %}
-    {%- set inside = data_type.partition("<")[2].rpartition(">")[0] -%}
-    {{ return((inside.partition(",")[2] if alluvium.base_type(data_type) == "map" else inside) | trim) }}
+    {{ return(alluvium.parts_of_type(data_type) | last | trim) }}
 {% endmacro %}
 
 
-{# The fields of a struct, {name, data_type} each, from its type as Spark's DDL writes it: `name: type` or `name type`, comma, next. #}
+{# The fields of a struct, {name, data_type} each, from its type as Spark's DDL writes it: `name: type` or `name type`. #}
 {% macro struct_fields(data_type) %}
-    {%- set fields, field = [], namespace(text="", depth=0, is_quoted=false) -%}
-    {%- for character in data_type.partition("<")[2].rpartition(">")[0] ~ "," -%}
-        {%- set field.is_quoted = field.is_quoted != (character == "`") -%}
-        {%- set field.depth = field.depth + {"<": 1, "(": 1, ">": -1, ")": -1}.get(character, 0) * (not field.is_quoted) -%}
-        {%- if character != "," or field.depth or field.is_quoted -%}
-            {%- set field.text = field.text ~ character -%}
-        {%- else -%}
-            {%- set found = modules.re.fullmatch("\\s*(`(?:[^`]|``)+`|\\w+)(?:\\s*:\\s*|\\s+)(.+?)(?:\\s+not\\s+null)?\\s*", field.text, modules.re.IGNORECASE) -%}
-            {%- if not found -%}
-                {% do alluvium.raise_invalid("struct_fields", "data_type", data_type, "struct<name: type, ...> without comments") %}
-            {%- endif -%}
-            {%- set name = found.group(1) -%}
-            {%- do fields.append({
-                "name": name[1:-1] | replace("``", "`") if name[0] == "`" else name,
-                "data_type": alluvium.normal_type("struct_fields", found.group(2)),
-            }) -%}
-            {%- set field.text = "" -%}
+    {%- set fields = [] -%}
+    {%- for text in alluvium.parts_of_type(data_type) -%}
+        {%- set found = modules.re.fullmatch("\\s*(`(?:[^`]|``)+`|\\w+)(?:\\s*:\\s*|\\s+)(.+?)(?:\\s+not\\s+null)?\\s*", text, modules.re.IGNORECASE) -%}
+        {%- if not found -%}
+            {% do alluvium.raise_invalid("struct_fields", "data_type", data_type, "struct<name: type, ...> without comments") %}
         {%- endif -%}
+        {%- set name = found.group(1) -%}
+        {%- do fields.append({
+            "name": name[1:-1] | replace("``", "`") if name[0] == "`" else name,
+            "data_type": alluvium.normal_type("struct_fields", found.group(2)),
+        }) -%}
     {%- endfor -%}
     {{ return(fields) }}
 {% endmacro %}
 
 
-{# Spark does not compare maps. #}
+{# What stands between the outer brackets, cut at the commas that are not inside of a field's type or name. #}
+{% macro parts_of_type(data_type) %}
+    {%- set parts, part = [], namespace(text="", depth=0, is_quoted=false) -%}
+    {%- for character in data_type.partition("<")[2].rpartition(">")[0] ~ "," -%}
+        {%- set part.is_quoted = part.is_quoted != (character == "`") -%}
+        {%- set part.depth = part.depth + {"<": 1, "(": 1, ">": -1, ")": -1}.get(character, 0) * (not part.is_quoted) -%}
+        {%- if character != "," or part.depth or part.is_quoted -%}
+            {%- set part.text = part.text ~ character -%}
+        {%- else -%}
+            {%- do parts.append(part.text) -%}
+            {%- set part.text = "" -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(parts) }}
+{% endmacro %}
+
+
+{# Spark does not compare maps, nor what has some inside: each becomes an array of its entries. #}
 {% macro comparable(value, data_type) %}
-    {{ return("sort_array(map_entries(" ~ value ~ "))" if data_type.startswith("map") else value) }}
+    {{ return(alluvium.with_maps_as(value, data_type, "sort_array", "map_entries")) }}
+{% endmacro %}
+
+
+{# The value that `comparable` was made of. #}
+{% macro from_comparable(value, data_type) %}
+    {{ return(alluvium.with_maps_as(value, data_type, "map_from_entries", "")) }}
+{% endmacro %}
+
+
+{# Each map as `outer` makes it of its entries, which `inner` gives, wherever it is in the type. #}
+{% macro with_maps_as(value, data_type, outer, inner) %}
+    {%- set base = alluvium.base_type(data_type) -%}
+    {%- if "map<" not in data_type -%}
+        {{ return(value) }}
+    {%- elif base == "map" -%}
+        {%- set entries = inner ~ "(" ~ value ~ ")" if inner else value -%}
+        {%- set changed = alluvium.with_maps_as("entry.value", alluvium.type_inside(data_type), outer, inner) -%}
+        {{ return(
+            outer ~ "(" ~ (entries if changed == "entry.value" else "transform(" ~ entries ~ ", entry -> struct(entry.key as key, " ~ changed ~ " as value))") ~ ")"
+        ) }}
+    {%- elif base == "array" -%}
+        {{ return("transform(" ~ value ~ ", element -> " ~ alluvium.with_maps_as("element", alluvium.type_inside(data_type), outer, inner) ~ ")") }}
+    {%- endif -%}
+    {%- set fields = [] -%}
+    {%- for field in alluvium.struct_fields(data_type) -%}
+        {%- set name = alluvium.quoted_identifier(field.name) -%}
+        {%- do fields.append(alluvium.with_maps_as(value ~ "." ~ name, field.data_type, outer, inner) ~ " as " ~ name) -%}
+    {%- endfor -%}
+    {{ return("if(" ~ value ~ " is null, null, struct(" ~ fields | join(", ") ~ "))") }}
 {% endmacro %}
 
 

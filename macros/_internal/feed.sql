@@ -98,6 +98,7 @@
     {%- for thresholds in ["quarantine", "unresolved"] -%}
         {% do alluvium.require_threshold(subject, "meta.cdc." ~ thresholds, feed[thresholds]) %}
     {%- endfor -%}
+    {%- do alluvium.require_placeholder(subject, feed.unavailable_value_placeholder) -%}
     {#- Staging passes over it: an external table of before would be read on. -#}
     {%- if not (node.external or {}).location -%}
         {% do alluvium.raise_invalid(subject, "external.location", none, "the folder of the files") %}
@@ -121,6 +122,19 @@
     {%- set kind = "connector mongodb" if feed.connector == "mongodb" else "shape " ~ feed.shape -%}
     {%- do alluvium.require_one_of(subject, "meta.cdc.reads_envelopes of " ~ kind, feed.reads_envelopes, [false]) if kind != "shape flattened" -%}
     {{ return(feed) }}
+{% endmacro %}
+
+
+{#
+    Debezium (3.6) takes any bytes. Those that are no text it would show in a column of texts as another one, of which no array of UUIDs could be
+    told.
+#}
+{% macro require_placeholder(subject, placeholder) %}
+    {%- set is_hex = modules.re.fullmatch("hex:(?:[0-9a-fA-F]{2})+", placeholder | string) -%}
+    {%- set bytes = "".encode().fromhex(placeholder[4:]) if is_hex else none -%}
+    {%- if placeholder is not string or not placeholder or placeholder.startswith("hex:") and (not is_hex or bytes.decode("utf-8", "ignore").encode("utf-8") != bytes) -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.unavailable_value_placeholder", placeholder, "a text, or `hex:` and the bytes of one in UTF-8, two digits each") %}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -226,7 +240,12 @@
 {# Types are compared as text: lower case, no blanks, one name each. The names of a struct's fields are the source's and stay. #}
 {% macro normal_type(subject, data_type) %}
     {%- if "struct" in data_type | lower -%}
-        {{ return(data_type) }}
+        {#- With the names of its fields as they are, and its words as the macros look for them. -#}
+        {%- set given = namespace(type=data_type) -%}
+        {%- for word in ["struct", "array", "map"] -%}
+            {%- set given.type = modules.re.sub("(?i)(?:(<)\\s+)?\\b" ~ word ~ "\\s*<", "\\1" ~ word ~ "<", given.type) -%}
+        {%- endfor -%}
+        {{ return(given.type) }}
     {%- endif -%}
     {%- set known = [
         "string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp",
@@ -309,6 +328,15 @@
         {{ return(alluvium.feed_of_node(caller_name, graph.nodes[parent])) }}
     {%- endfor -%}
     {% do alluvium.raise_invalid(caller_name, "model " ~ node.name, "not built from a source", "a model that reads a source with meta.cdc") %}
+{% endmacro %}
+
+
+{# What the configuration of a relation's model says; none where it is of none. #}
+{% macro setting_of_model(relation, setting) %}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.schema == relation.schema and node.alias == relation.identifier -%}
+        {{ return(node.config.get(setting)) }}
+    {%- endfor -%}
+    {{ return(none) }}
 {% endmacro %}
 
 

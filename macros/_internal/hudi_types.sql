@@ -95,8 +95,5 @@
     {%- if built and built.is_hudi is not none -%}
         {{ return("hudi" if built.is_hudi else "delta") }}
     {%- endif -%}
-    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.schema == table.schema and node.alias == table.identifier -%}
-        {{ return(node.config.file_format) }}
-    {%- endfor -%}
-    {{ return("delta") }}
+    {{ return(alluvium.setting_of_model(table, "file_format") or "delta") }}
 {% endmacro %}

@@ -100,8 +100,8 @@
 {% macro lost_changes_sql(feed, listing, change_log) -%}
 {%- set known = adapter.get_columns_in_relation(change_log) | map(attribute="name") | list -%}
 {%- set identity = ["_cdc_kind", "_cdc_op", alluvium.position_before_delivery()] -%}
-{%- for column in feed.columns if column.name in known and column.name in (feed.key or [column.name]) and not column.data_type.startswith("map") -%}
-    {%- do identity.append(alluvium.quoted_identifier(column.name)) -%}
+{%- for column in feed.columns if column.name in known and column.name in (feed.key or [column.name]) -%}
+    {%- do identity.append(alluvium.comparable(alluvium.quoted_identifier(column.name), column.data_type)) -%}
 {%- endfor -%}
     with logged as (
         select

@@ -217,8 +217,9 @@
         ) }}
     {%- elif base == "map" -%}
         {{ return(
-            alluvium.begins_otherwise(text, "{") ~ " or exists(map_entries(from_json(" ~ text ~ ", 'map<string,string>')), entry -> "
-            ~ alluvium.is_part_lost(alluvium.type_inside(data_type), "entry.value", value ~ "[entry.key]") ~ ")"
+            alluvium.begins_otherwise(text, "{") ~ " or exists(transform(map_entries(from_json(" ~ text ~ ", 'map<string,string>')), "
+            ~ "entry -> struct(entry.value as part, " ~ value ~ "[entry.key] as item)), of_key -> "
+            ~ alluvium.is_part_lost(alluvium.type_inside(data_type), "of_key.part", "of_key.item") ~ ")"
         ) }}
     {%- endif -%}
     {%- set patterns = {

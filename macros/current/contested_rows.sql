@@ -135,12 +135,12 @@ from (
 {% endmacro %}
 
 
-{# Maps as arrays of their entries, since Spark does not compare maps. #}
 {% macro image_of_event(feed) %}
     {%- set values = [] -%}
     {%- for column in feed.columns if column.name not in feed.key -%}
         {%- set name = alluvium.quoted_identifier(column.name) -%}
-        {%- do values.append("map_entries(" ~ name ~ ") as " ~ name if column.data_type.startswith("map") else name) -%}
+        {%- set value = alluvium.comparable(name, column.data_type) -%}
+        {%- do values.append(value if value == name else value ~ " as " ~ name) -%}
     {%- endfor -%}
     {{ return("struct(" ~ values | join(", ") ~ ")") }}
 {% endmacro %}
@@ -274,7 +274,7 @@ struct(
     {%- for column in feed.columns if column.name not in feed.key %}
     {%- set name = alluvium.quoted_identifier(column.name) %}
     {%- set value = survivor ~ ".image." ~ name %}
-    if({{ contested }}._cdc_rows.is_undecided, null, {{ "map_from_entries(" ~ value ~ ")" if column.data_type.startswith("map") else value }}) as {{ name }},
+    if({{ contested }}._cdc_rows.is_undecided, null, {{ alluvium.from_comparable(value, column.data_type) }}) as {{ name }},
     {%- endfor %}
     {{ survivor }}.position as _cdc_position,
     cast(null as map<string, string>) as _cdc_value_positions,

@@ -10,7 +10,7 @@
 {% macro counted_rows(change_log, feed, delete_policy, batches, resets, snapshotted_with=[]) %}
     {%- do alluvium.require_one_of("counted_rows", "delete_policy", delete_policy, ["soft", "hard"]) -%}
     {%- do alluvium.require_countable(feed) -%}
-    {%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
+    {%- if alluvium.has_nothing_to_apply(change_log, feed, batches, resets) -%}
         {{ return(alluvium.no_rows_sql()) }}
     {%- endif -%}
     {%- set adds_from = alluvium.adds_from(change_log, feed, batches, resets) if batches else none -%}

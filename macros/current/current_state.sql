@@ -57,7 +57,7 @@
 
 
 {% macro default__current_state(change_log, feed, delete_policy, batches, resets) -%}
-{%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
+{%- if alluvium.has_nothing_to_apply(change_log, feed, batches, resets) -%}
 {{ alluvium.no_rows_sql() }}
 {%- else -%}
 {{ alluvium.keyed_rows(alluvium.current_state_sql(change_log, feed, delete_policy, batches, resets), feed, feed.key) }}
@@ -65,8 +65,8 @@
 {%- endmacro %}
 
 
-{% macro has_nothing_to_apply(feed, batches, resets) %}
-    {{ return(batches and is_incremental() and alluvium.apply_schema_change(feed) and batches.after == batches.until and not resets) }}
+{% macro has_nothing_to_apply(change_log, feed, batches, resets) %}
+    {{ return(batches and is_incremental() and alluvium.apply_schema_change(feed, change_log, batches.after) and batches.after == batches.until and not resets) }}
 {% endmacro %}
 
 

@@ -6,8 +6,15 @@
     {%- if not execute -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
-    {%- set feed = alluvium.feed_of_relation("living_rows", state) -%}
+    {%- set feed = alluvium.feed_of_table(alluvium.feed_of_relation("living_rows", state), state) -%}
     {{ return(adapter.dispatch("living_rows", "alluvium")(state, feed) if feed.key else alluvium.repeated_rows(state, feed)) }}
+{% endmacro %}
+
+
+{# The feed with the columns that a state has which leaves new ones out. #}
+{% macro feed_of_table(feed, table) %}
+    {%- set there = alluvium.columns_in_relation(table) if alluvium.setting_of_model(table, "on_schema_change") == "ignore" else [] -%}
+    {{ return(alluvium.feed_of_columns(feed, there | map(attribute="name") | list) if there else feed) }}
 {% endmacro %}
 
 

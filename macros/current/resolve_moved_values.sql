@@ -369,12 +369,12 @@ from {{ from }}
 {% endmacro %}
 
 
-{# Spark does not compare maps. #}
 {% macro is_resolved_otherwise(name, feed, source="source", target="target") %}
     {%- set column = alluvium.quoted_identifier(name) -%}
-    {%- set is_map = alluvium.column_of(feed, name).data_type.startswith("map") -%}
-    {%- set compared = "not map_entries({1}.{0}) <=> map_entries({2}.{0})" if is_map else "not {1}.{0} <=> {2}.{0}" -%}
-    {{ return(alluvium.is_moved(name, target) ~ " and " ~ compared.format(column, source, target)) }}
+    {%- set type = alluvium.column_of(feed, name).data_type -%}
+    {{ return(
+        alluvium.is_moved(name, target) ~ " and not " ~ alluvium.comparable(source ~ "." ~ column, type) ~ " <=> " ~ alluvium.comparable(target ~ "." ~ column, type)
+    ) }}
 {% endmacro %}
 
 

@@ -100,7 +100,7 @@
 
 
 {% macro default__scd2_from_changes(change_log, feed, tracked, batches, resets) -%}
-{%- if alluvium.has_nothing_to_apply(feed, batches, resets) -%}
+{%- if alluvium.has_nothing_to_apply(change_log, feed, batches, resets) -%}
 {{ alluvium.no_rows_sql() }}
 {%- else -%}
 {{ alluvium.keyed_rows(alluvium.versions_sql(change_log, feed, tracked, batches, resets), feed, feed.key + ["_cdc_position"]) }}
@@ -299,7 +299,7 @@ and (
 {%- endmacro %}
 
 
-{# What is not known of a row is compared, too. Maps as arrays of their entries, since Spark does not compare maps. #}
+{# What is not known of a row is compared, too. #}
 {% macro compared_values(feed, tracked) %}
     {%- set values = [alluvium.array_or_null("array_intersect(_cdc_row._cdc_unresolved_columns, " ~ alluvium.literal_array(tracked) ~ ")") if tracked else "true"] -%}
     {%- for column in feed.columns if column.name in tracked -%}

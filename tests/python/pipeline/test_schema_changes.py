@@ -53,6 +53,12 @@ TORN = '{"before":null,"after":{"id":2,"quantity":1},"sour'
 MUCH_LATER = 4_000_000
 
 
+def leave_out(project: Project) -> None:
+    for role in ("state", "history"):
+        project.edit(project.feeds["left_out"].nodes[role], ("config(", 'config(on_schema_change="ignore", '))
+    project.redeclare("left_out", {"id": "int", "note": "string"})
+
+
 FEEDS = [
     Feed(
         "evolved",
@@ -78,6 +84,23 @@ FEEDS = [
         ],
         models=("log", "state", "living", "history"),
         before={1: lambda project: project.redeclare("timed", {"id": "int", "at": "timestamp_ntz"})},
+    ),
+    # The state and the history leave new columns out, the log takes them.
+    Feed(
+        "left_out",
+        {"id": "int"},
+        [
+            {"t+0+0.json": lines(postgresql("c", 10, {"id": 1}))},
+            {"t+0+3.json": lines(postgresql("u", 20, {"id": 1, "note": "web"}))},
+        ],
+        models=("log", "state", "living", "history"),
+        before={1: leave_out},
+    ),
+    Feed(
+        "cased",
+        {"id": "int", "customername": "string"},
+        [{"t+0+0.json": lines(*(postgresql("c", 10 + key, {"id": key, "customerName": "x"}) for key in (1, 2)))}],
+        models=("log", "state"),
     ),
     # PostgreSQL's `numeric(10, 2)[]` and `numeric(20, 5)[]`, which stay readable in Hudi.
     Feed(
@@ -178,6 +201,41 @@ def drift(project: Project, feed: str) -> dict[tuple[str, str], Row]:
     rows = project.rows("pipe_silver.cdc_schema_drift")
     log = f"pipe_silver.{project.feeds[feed].nodes['log']}"
     return {(found["difference"], found["column_name"]): found for found in rows if found["change_log"] == log}
+
+
+def test_view_over_a_state_that_leaves_a_column_out_has_it_neither(project: Project) -> None:
+    assert [row["note"] for row in project.log("left_out", 1)] == [None, "web"]
+    assert [set(row) & {"id", "note"} for row in project.living("left_out")] == [{"id"}]
+
+
+def test_column_that_was_left_out_comes_with_a_full_refresh(project: Project) -> None:
+    """Added in place it would be NULL where events that are applied have brought a value."""
+    feed = project.feeds["left_out"]
+    merged = [feed.nodes[role] for role in ("state", "history")]
+    for node in merged:
+        project.edit(node, ('on_schema_change="ignore"', 'on_schema_change="append_new_columns"'))
+    project.land(feed, {"t+0+4.json": lines(postgresql("c", 30, {"id": 2, "note": "shop"}))})
+    outcome = project.dbt("run", "--select", *feed.nodes.values())
+    assert outcome.failed == {*merged, feed.nodes["living"]}
+    for node in merged:
+        said = 'new columns is "note"; allowed: columns without values in batches that the table has applied'
+        assert said in outcome.messages[node]
+    assert not project.dbt("run", "--full-refresh", "--select", *merged).failed
+    assert not project.dbt("run", "--select", *feed.nodes.values()).failed
+    for rows in (project.state("left_out"), project.living("left_out"), project.current_versions("left_out")):
+        assert {row["id"]: row["note"] for row in rows} == {1: "web", 2: "shop"}
+
+
+def test_column_whose_name_has_another_case_is_renamed_when_asked_for(project: Project) -> None:
+    feed = project.feeds["cased"]
+    assert {row["_cdc_reject_reason"] for row in project.log("cased")} == {"unknown_column"}
+    project.redeclare("cased", {"id": "int", "customerName": "string"})
+    outcome = project.dbt("run", "--select", *feed.nodes.values())
+    assert "which has customerName in another case" in outcome.messages[feed.nodes["log"]]
+    for node in feed.nodes.values():
+        project.edit(node, ("config(", 'config(on_schema_change="sync_all_columns", '))
+    assert not project.dbt("run", "--select", *feed.nodes.values()).failed
+    assert {row["id"]: row["customerName"] for row in project.state("cased")} == {1: "x", 2: "x"}
 
 
 def test_lines_that_a_declaration_rejected_are_read_again_when_it_has_changed(project: Project) -> None:

@@ -70,6 +70,7 @@ def model(name: str, *parents: str) -> dict[str, Any]:
         "name": name,
         "schema": "silver",
         "alias": name,
+        "config": {},
         "depends_on": {"nodes": list(parents)},
     }
 

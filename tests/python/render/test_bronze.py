@@ -550,6 +550,8 @@ def test_lost_changes_sql(macros: Renderer) -> None:
     assert macros.render("position_before_delivery", "target.").startswith("left(target._cdc_position, ")
     whole = macros.sql("lost_changes_sql", feed(columns=columns, key=[]), listing, LOG)
     assert f"struct(_cdc_kind, _cdc_op, {place}, `id`, `name`) as identity" in whole
+    tags = feed(columns=[column("id", "int"), column("name", "map<string,string>")], key=[])
+    assert "`id`, sort_array(map_entries(`name`))) as identity" in macros.sql("lost_changes_sql", tags, listing, LOG)
 
 
 def test_record_applied_files() -> None:

@@ -635,6 +635,10 @@ def test_is_lost_inside(macros: Renderer) -> None:
         "array<struct<a:decimal(4,1)>>",
     ):
         assert_expression_parses(macros.sql("is_lost_inside", type_, "x", "v"))
+    # A value's place is told by the key of its own map, not by that of the map inside.
+    maps = macros.sql("is_lost_inside", "map<string,map<string,int>>", "x", "v")
+    assert "entry -> struct(entry.value as part, v[entry.key] as item)), of_key -> " in maps
+    assert "entry -> struct(entry.value as part, of_key.item[entry.key] as item)), of_key -> " in maps
     assert macros.render("is_lost_inside", "int", "x", "v") is None
     assert macros.sql("is_lost_inside", "date", "x", "v") == "not x rlike '^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}$'"
     inside = column("a", "map<string,int>")

@@ -39,6 +39,8 @@ def test_current_state() -> None:
         "max(if(is_reset": [{"oldest_change": "30", "oldest_reset": None, "newest_reset": None}],
         SETTING: [],
     }
+    renderer.columns = ["id", "note"]
+    renderer.types = {("slv_shop__orders_state", "id"): "int"}
     sql = renderer.render("current_state", LOG)
     assert "where _cdc_kind = 'change' and _cdc_batch > 4 and _cdc_batch <= 6" in fold(sql)
     assert f"set {renderer.render('setting', 'pending_batch.stg_shop__orders', STATE)} = 6" in renderer.queries
@@ -108,10 +110,10 @@ def test_nothing_to_apply() -> None:
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
     renderer.columns = ["id", "note", "_cdc_position"]
     level = {"after": 6, "until": 6}
-    assert renderer.render("has_nothing_to_apply", feed(), level, [])
-    assert not renderer.render("has_nothing_to_apply", feed(), BATCHES, [])
-    assert not renderer.render("has_nothing_to_apply", feed(), level, RESETS)
-    assert not renderer.render("has_nothing_to_apply", feed(), None, [])
+    assert renderer.render("has_nothing_to_apply", LOG, feed(), level, [])
+    assert not renderer.render("has_nothing_to_apply", LOG, feed(), BATCHES, [])
+    assert not renderer.render("has_nothing_to_apply", LOG, feed(), level, RESETS)
+    assert not renderer.render("has_nothing_to_apply", LOG, feed(), None, [])
     assert renderer.sql("no_rows_sql").endswith("select * from silver.slv_shop__orders_state where false")
 
 
@@ -124,6 +126,7 @@ def test_default_current_state_without_news_reads_nothing() -> None:
     assert_parses(sql)
     # A column that the table has not yet: dbt adds it from the model's own columns.
     renderer.columns = ["id", "_cdc_position"]
+    renderer.answers = {"select concat_ws(": [{"names": ""}]}
     assert "latest as (" in renderer.sql("default__current_state", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
 
 
@@ -201,6 +204,19 @@ def test_living_rows() -> None:
     sql = shop().sql("living_rows", STATE)
     assert sql.startswith("select `id`, `note`, _cdc_unresolved_columns, _cdc_op, ")
     assert sql.endswith("from silver.slv_shop__orders_state where not _is_deleted")
+
+
+def test_living_rows_of_a_state_that_leaves_columns_out() -> None:
+    renderer = shop()
+    renderer.nodes["model.state"]["config"]["on_schema_change"] = "ignore"
+    renderer.columns = ["id", "_cdc_op"]
+    renderer.types = {("slv_shop__orders_state", "id"): "int"}
+    assert renderer.sql("living_rows", STATE).startswith("select `id`, _cdc_unresolved_columns, ")
+    assert renderer.render("setting_of_model", STATE, "on_schema_change") == "ignore"
+    assert renderer.render("setting_of_model", relation("dim_day"), "on_schema_change") is None
+    # Not built yet.
+    renderer.columns = []
+    assert renderer.render("feed_of_table", feed(), STATE) == feed()
 
 
 def test_living_rows_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:

@@ -176,6 +176,9 @@ def test_source_without_a_location_is_refused(macros: Renderer) -> None:
         ("array<decimal(12)>", "array<decimal(12,0)>"),
         ("Array< Int >", "array<int>"),
         ("struct<firstName: string>", "struct<firstName: string>"),
+        ("STRUCT <firstName: STRING>", "struct<firstName: STRING>"),
+        ("Array< Struct<a: Map <string, int>>>", "array<struct<a: map<string, int>>>"),
+        ("struct<a struct<map: int, array: int>>", "struct<a struct<map: int, array: int>>"),
         ("array<numeric(12, 2)>", "array<decimal(12,2)>"),
         ("map<string, integer>", "map<string,int>"),
         ("TIMESTAMP_LTZ", "timestamp"),
@@ -210,10 +213,20 @@ def test_struct_fields(macros: Renderer) -> None:
         ("array<struct<a:int>>", "struct<a:int>"),
         ("map<string,int>", "int"),
         ("map<string, array<map<string,int>>>", "array<map<string,int>>"),
+        ("map<decimal(10,2),int>", "int"),
+        ("map<struct<a: int, b: int>,struct<c: int, d: int>>", "struct<c: int, d: int>"),
     ],
 )
 def test_type_inside(macros: Renderer, data_type: str, inside: str) -> None:
     assert macros.render("type_inside", data_type) == inside
+
+
+def test_parts_of_type(macros: Renderer) -> None:
+    assert macros.render("parts_of_type", "map<decimal(10,2),array<map<string,int>>>") == [
+        "decimal(10,2)",
+        "array<map<string,int>>",
+    ]
+    assert macros.render("parts_of_type", "struct<`a,>`: int, b int>") == ["`a,>`: int", " b int"]
 
 
 @pytest.mark.parametrize("declared", ["varchar(10)", "time", "array<interval>", "decimal(10,2) unsigned"])
@@ -313,6 +326,16 @@ def test_a_threshold_that_nothing_reads_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize("placeholder", ["", 7, "hex:", "hex:0", "hex:zz", "hex:00 ff", "hex:00ff"])
+def test_placeholder_that_is_no_text_is_refused(macros: Renderer, placeholder: object) -> None:
+    refused = shop(cdc={"unavailable_value_placeholder": placeholder})
+    assert "meta.cdc.unavailable_value_placeholder is " in refused.refusal(
+        "feed_of_relation", "m", relation("shop__orders", "bronze")
+    )
+    for text in ("hexagon", "hex:5f5fc3bc"):
+        macros.render("require_placeholder", "m", text)
+
+
 def test_a_flattened_feed_needs_a_prefix() -> None:
     refused = shop(cdc={"shape": "flattened", "add_fields_prefix": ""})
     assert refused.refusal("feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
@@ -408,6 +431,26 @@ def test_base_type(macros: Renderer, data_type: str, base: str) -> None:
 def test_comparable(macros: Renderer) -> None:
     assert macros.render("comparable", "a", "map<string,string>") == "sort_array(map_entries(a))"
     assert macros.render("comparable", "a", "array<string>") == "a"
+    assert macros.render("comparable", "a", "map<string,map<string,int>>") == (
+        "sort_array(transform(map_entries(a), entry -> "
+        "struct(entry.key as key, sort_array(map_entries(entry.value)) as value)))"
+    )
+    assert macros.render("comparable", "a", "array<map<string,int>>") == (
+        "transform(a, element -> sort_array(map_entries(element)))"
+    )
+    assert macros.render("comparable", "a", "struct<n: int, `m M`: map<string,int>>") == (
+        "if(a is null, null, struct(a.`n` as `n`, sort_array(map_entries(a.`m M`)) as `m M`))"
+    )
+
+
+def test_from_comparable(macros: Renderer) -> None:
+    assert macros.render("from_comparable", "a", "int") == "a"
+    assert macros.render("from_comparable", "a", "map<string,string>") == "map_from_entries(a)"
+    assert macros.render("from_comparable", "a", "array<map<string,map<string,int>>>") == (
+        "transform(a, element -> map_from_entries(transform(element, entry -> "
+        "struct(entry.key as key, map_from_entries(entry.value) as value))))"
+    )
+    assert macros.render("with_maps_as", "a", "map<string,int>", "f", "g") == "f(g(a))"
 
 
 def test_subject_of_source(macros: Renderer) -> None:

@@ -173,6 +173,39 @@ def test_change_log_takes_new_columns() -> None:
     assert 'on_schema_change is "ignore"; allowed: append_new_columns or sync_all_columns for a change log' in refusal
 
 
+@pytest.mark.parametrize("policy", ["append_new_columns", "sync_all_columns", "ignore"])
+def test_new_column_with_values_in_applied_batches_is_refused(policy: str) -> None:
+    renderer = with_columns("id", policy=policy)
+    log = relation("stg_log")
+    renderer.answers = {"select concat_ws(": [{"names": "note"}]}
+    if policy == "ignore":
+        assert renderer.render("apply_schema_change", feed(), log, 6) is True
+        return
+    with pytest.raises(
+        CompilationError, match='new columns is "note"; allowed: columns without values in batches that'
+    ):
+        renderer.render("apply_schema_change", feed(), log, 6)
+    assert renderer.queries == [
+        "select concat_ws(', ', if(count(`note`) > 0, 'note', null)) as names from silver.stg_log where _cdc_batch <= 6"
+    ]
+    assert_parses(renderer.render("columns_with_values_sql", log, ["note", "it's `odd`"], 6))
+    renderer.answers = {"select concat_ws(": [{"names": ""}]}
+    assert renderer.render("apply_schema_change", feed(), log, 6) is False
+    change = {"added": ["note"]}
+    renderer.render("refuse_values_of_applied_batches", "m", change, log, 6)
+
+
+@pytest.mark.parametrize(("policy", "is_refused"), [("append_new_columns", True), ("sync_all_columns", False)])
+def test_new_column_whose_name_has_another_case(policy: str, is_refused: bool) -> None:
+    renderer = with_columns("id", "Note", policy=policy)
+    renderer.answers = {"show tblproperties": [], "create or replace": [], "describe detail": WHOLE}
+    if is_refused:
+        refusal = renderer.refusal("apply_schema_change", feed())
+        assert "allowed: columns of other names than those of the table, which has note in another case" in refusal
+    else:
+        assert renderer.render("apply_schema_change", feed()) is False
+
+
 def test_new_column_with_a_default_is_warned_of() -> None:
     renderer = with_columns("id")
     declared = feed(columns=[column("id", "int"), column("note", default="x")])
