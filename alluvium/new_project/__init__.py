@@ -89,7 +89,7 @@ def files(name: str, package: Path) -> dict[str, str]:
         "name": name,
         "versions": yaml.safe_load(project)["require-dbt-version"],
         "settings": _model_settings(project),
-        "seed_settings": _settings(project, "seeds").rstrip(),
+        "seed_settings": _settings(project, "seeds"),
         "package": _jinja_text(str(package)),
         "requirement": requirement,
         "origin": origin,
@@ -125,7 +125,7 @@ def _model_settings(project: str) -> str:
     settings = _settings(project, "models")
     if TBLPROPERTIES not in settings:
         raise AlluviumError(NO_SETTINGS)
-    return settings.replace(TBLPROPERTIES, TBLPROPERTIES + COLUMN_MAPPING, 1).rstrip()
+    return settings.replace(TBLPROPERTIES, TBLPROPERTIES + COLUMN_MAPPING, 1)
 
 
 def _settings(project: str, resources: str) -> str:
@@ -133,7 +133,7 @@ def _settings(project: str, resources: str) -> str:
     match = re.search(rf"^{resources}:\n  {PACKAGE}:\n((?:    .*\n|\n)+)", project, re.MULTILINE)
     if match is None:
         raise AlluviumError(NO_SETTINGS)
-    return match[1]
+    return match[1].rstrip()
 
 
 def _jinja_text(text: str) -> str:

@@ -15,7 +15,7 @@
     {%- set columns = alluvium.columns_in_relation(this) -%}
     {%- set change = alluvium.schema_change(columns, feed) -%}
     {%- do alluvium.refuse_schema_change(subject, policy, change, feed) -%}
-    {%- do alluvium.refuse_values_of_applied_batches(subject, change, change_log, after) if change_log and change.added and policy != "ignore" -%}
+    {%- do alluvium.refuse_values_of_applied_batches(subject, change.added, change_log, after) if change_log and change.added and policy != "ignore" -%}
     {%- for column in feed.columns if column.name in change.added and "default" in column.cdc -%}
         {%- do exceptions.warn(
             subject ~ ": the new column " ~ column.name ~ " has a default, and rows that are here already have NULL in it until "
@@ -64,11 +64,11 @@
     A column that the table left out for a time (`ignore`), or dropped and gets again (`sync_all_columns`): the events that it has applied have brought
     values, and rows would lack them until their keys have others. An event from before the column was declared has none in the log either.
 #}
-{% macro refuse_values_of_applied_batches(subject, change, change_log, after) %}
-    {%- set found = alluvium.query_rows(alluvium.columns_with_values_sql(change_log, change.added, after)) -%}
-    {%- if found and found[0].names -%}
+{% macro refuse_values_of_applied_batches(subject, names, change_log, after) %}
+    {%- set found = alluvium.query_rows(alluvium.columns_with_values_sql(change_log, names, after))[0].names -%}
+    {%- if found -%}
         {% do alluvium.raise_invalid(
-            subject, "new columns", found[0].names,
+            subject, "new columns", found,
             "columns without values in batches that the table has applied; with these it needs " ~ alluvium.rebuild_command(this),
         ) %}
     {%- endif -%}

@@ -125,14 +125,15 @@
 {% endmacro %}
 
 
-{#
-    Debezium (3.6) takes any bytes. Those that are no text it would show in a column of texts as another one, of which no array of UUIDs could be
-    told.
-#}
+{# Debezium (3.6) takes any bytes. What it shows of those that are no text is another one in a column of texts than in an array of UUIDs. #}
 {% macro require_placeholder(subject, placeholder) %}
-    {%- set is_hex = modules.re.fullmatch("hex:(?:[0-9a-fA-F]{2})+", placeholder | string) -%}
-    {%- set bytes = "".encode().fromhex(placeholder[4:]) if is_hex else none -%}
-    {%- if placeholder is not string or not placeholder or placeholder.startswith("hex:") and (not is_hex or bytes.decode("utf-8", "ignore").encode("utf-8") != bytes) -%}
+    {%- set is_text = placeholder is string and placeholder | length > 0 -%}
+    {%- if is_text and placeholder.startswith("hex:") -%}
+        {%- set is_hex = modules.re.fullmatch("hex:(?:[0-9a-fA-F]{2})+", placeholder) is not none -%}
+        {%- set bytes = alluvium.bytes_of_placeholder(placeholder) if is_hex -%}
+        {%- set is_text = is_hex and bytes.decode("utf-8", "ignore").encode("utf-8") == bytes -%}
+    {%- endif -%}
+    {%- if not is_text -%}
         {% do alluvium.raise_invalid(subject, "meta.cdc.unavailable_value_placeholder", placeholder, "a text, or `hex:` and the bytes of one in UTF-8, two digits each") %}
     {%- endif -%}
 {% endmacro %}
@@ -309,11 +310,10 @@
             {{ return(alluvium.feed_of_source(caller_name, node)) }}
         {%- endif -%}
     {%- endfor -%}
-    {%- for node in graph.nodes.values() if node.resource_type == "model" -%}
-        {%- if node.schema == relation.schema and node.alias == relation.identifier -%}
-            {{ return(alluvium.feed_of_node(caller_name, node)) }}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set node = alluvium.model_of_relation(relation) -%}
+    {%- if node -%}
+        {{ return(alluvium.feed_of_node(caller_name, node)) }}
+    {%- endif -%}
     {% do alluvium.raise_invalid(caller_name, "relation", relation | string, "a source with meta.cdc, or a model built from one") %}
 {% endmacro %}
 
@@ -331,10 +331,10 @@
 {% endmacro %}
 
 
-{# What the configuration of a relation's model says; none where it is of none. #}
-{% macro setting_of_model(relation, setting) %}
+{# Its node in the graph; none where no model is of that name. #}
+{% macro model_of_relation(relation) %}
     {%- for node in graph.nodes.values() if node.resource_type == "model" and node.schema == relation.schema and node.alias == relation.identifier -%}
-        {{ return(node.config.get(setting)) }}
+        {{ return(node) }}
     {%- endfor -%}
     {{ return(none) }}
 {% endmacro %}

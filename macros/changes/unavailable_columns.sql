@@ -103,7 +103,7 @@
     name-based UUID of it; hstore with it as key and value. A column may be declared as the text of its JSON.
 #}
 {% macro placeholders(data_type, placeholder) %}
-    {%- set bytes = "".encode().fromhex(placeholder[4:]) if placeholder.startswith("hex:") else placeholder.encode("utf-8") -%}
+    {%- set bytes = alluvium.bytes_of_placeholder(placeholder) -%}
     {%- set text = bytes.decode("utf-8") -%}
     {%- set literal = alluvium.string_literal(text) -%}
     {%- set base64 = "base64(unhex('" ~ bytes.hex() ~ "'))" -%}
@@ -118,6 +118,11 @@
     {{ return([literal] + {
         "string": of_bytes[:1] + of_arrays + of_maps, "binary": of_bytes, "array": of_arrays, "map": of_maps
     }.get(alluvium.base_type(data_type), [])) }}
+{% endmacro %}
+
+
+{% macro bytes_of_placeholder(placeholder) %}
+    {{ return("".encode().fromhex(placeholder[4:]) if placeholder.startswith("hex:") else placeholder.encode("utf-8")) }}
 {% endmacro %}
 
 

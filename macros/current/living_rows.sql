@@ -13,7 +13,8 @@
 
 {# The feed with the columns that a state has which leaves new ones out. #}
 {% macro feed_of_table(feed, table) %}
-    {%- set there = alluvium.columns_in_relation(table) if alluvium.setting_of_model(table, "on_schema_change") == "ignore" else [] -%}
+    {%- set node = alluvium.model_of_relation(table) -%}
+    {%- set there = alluvium.columns_in_relation(table) if node and node.config.on_schema_change == "ignore" else [] -%}
     {{ return(alluvium.feed_of_columns(feed, there | map(attribute="name") | list) if there else feed) }}
 {% endmacro %}
 

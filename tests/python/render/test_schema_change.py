@@ -191,8 +191,7 @@ def test_new_column_with_values_in_applied_batches_is_refused(policy: str) -> No
     assert_parses(renderer.render("columns_with_values_sql", log, ["note", "it's `odd`"], 6))
     renderer.answers = {"select concat_ws(": [{"names": ""}]}
     assert renderer.render("apply_schema_change", feed(), log, 6) is False
-    change = {"added": ["note"]}
-    renderer.render("refuse_values_of_applied_batches", "m", change, log, 6)
+    renderer.render("refuse_values_of_applied_batches", "m", ["note"], log, 6)
 
 
 @pytest.mark.parametrize(("policy", "is_refused"), [("append_new_columns", True), ("sync_all_columns", False)])

@@ -51,6 +51,10 @@ def test_is_unavailable(macros: Renderer) -> None:
     assert_expression_parses(envelope)
 
 
+def test_bytes_of_placeholder(macros: Renderer) -> None:
+    assert macros.render("bytes_of_placeholder", "hex:6162") == macros.render("bytes_of_placeholder", "ab") == b"ab"
+
+
 @pytest.mark.parametrize(
     ("data_type", "texts"),
     [
