@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from .guide import GUIDE, REPOSITORY, anchors, blocks, code_words, pages, prose, section, tables, text
+from .guide import FENCE, FOLLOWED, GUIDE, REPOSITORY, anchors, blocks, code_words, pages, prose, section, tables, text
 
 MACROS = REPOSITORY / "macros"
 META_CDC, PURGE, QUARANTINE, TABLES = (GUIDE / f"{name}.md" for name in ("meta-cdc", "purge", "quarantine", "tables"))
@@ -237,3 +237,14 @@ def test_yaml_has_options_that_exist(page: Path) -> None:
     known = set(returned("feed_defaults")) | {"semantic_type", "nullable", "default", "unsigned"} | MODEL_OPTIONS
     for block in blocks(page, "yaml"):
         assert set(options(yaml.safe_load(block.body))) <= known
+
+
+def test_followed_pages_name_tables_of_sources_that_they_have_scaffolded() -> None:
+    """The slow test_adoption.py builds them: the marts and the move read the tables of another page."""
+    scaffolded: set[str] = set()
+    for page in FOLLOWED:
+        for block in FENCE.finditer(text(GUIDE / f"{page}.md")):
+            scaffolded.update(re.findall(r"alluvium scaffold .*--source (\w+)", block["body"]))
+            named = set(re.findall(r"\b(?:stg|qrn|slv)_([a-z0-9]+(?:_[a-z0-9]+)*?)__\w", block["body"]))
+            assert named <= scaffolded, (page, block[0])
+    assert scaffolded
