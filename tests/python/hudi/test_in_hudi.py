@@ -48,8 +48,8 @@ SUITES = [
 ]
 # Recorded corpora against the true tables, random histories against a model, and the museum with its printed states.
 MORE_SUITES = {
-    "captures": ["tests/python/captures", "-m", "not slow"],
-    "properties": ["tests/python/properties", "-m", "not slow"],
+    "captures": ["tests/python/captures"],
+    "properties": ["tests/python/properties"],
     "museum": ["tests/python/systems/test_moma.py", "tests/python/systems/test_moma_of_hudi.py"],
 }
 

@@ -69,7 +69,7 @@ class Feed:
         fails: nodes that are expected to fail, and those that are skipped for it.
         tests: True runs the generic tests of a change log after the first round.
         built: False keeps the feed out of the rounds: the tests of its module build it themselves.
-        partition_by: column that the state is partitioned by, or several.
+        partition_by: column that the state or the history is partitioned by, or several.
         properties: `tblproperties` of the state.
         before: what is done to the tables before a round, by its index.
         slow: True builds the feed only where tests of its module that are marked slow are run.
@@ -139,7 +139,7 @@ class Feed:
             sql = sql.replace("decode_debezium", "decode_rows")
         if self.on_schema_change:
             sql = sql.replace("config(", f'config(on_schema_change="{self.on_schema_change}", ', 1)
-        if self.partition_by and role == "state":
+        if self.partition_by and role in ("state", "history"):
             sql = sql.replace("config(", f"config(partition_by={self.partition_by!r}, ", 1)
         if self.properties and role == "state":
             sql = sql.replace("config(", f"config(tblproperties={dict(self.properties)}, ", 1)

@@ -164,7 +164,16 @@ def rounds(count: int) -> list[dict[str, bytes]]:
 
 FEEDS = [
     Feed("history", COLUMNS, rounds(2), key=("way", "id"), models=("log", "history")),
-    Feed("history_of_three", COLUMNS, rounds(3), key=("way", "id"), models=("log", "history"), slow=True),
+    Feed(
+        "history_of_three",
+        COLUMNS,
+        rounds(3),
+        key=("way", "id"),
+        models=("log", "history"),
+        # A version that ends moves to another partition, and one that a late event takes the end from moves back.
+        partition_by="_is_current",
+        slow=True,
+    ),
 ]
 
 

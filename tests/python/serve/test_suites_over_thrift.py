@@ -11,6 +11,7 @@ from other_session import run
 PIPELINE = "tests/python/pipeline"
 SUITES = {
     "captures": ["tests/python/captures"],
+    "properties": ["tests/python/properties"],
     "pipeline": [f"{PIPELINE}/test_{name}.py" for name in ("gold", "history", "layouts", "rows")],
 }
 # Of change logs, which are Delta's; the states of its feed have an array of times without a zone, which Hudi's refuse.
@@ -22,6 +23,6 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("file_format", ["delta", "hudi_mor"])
 @pytest.mark.parametrize("suite", SUITES)
 def test_suites(suite: str, file_format: str) -> None:
-    arguments = ("--target", "thrift", "--file-format", file_format, "-m", "not slow")
+    arguments = ("--target", "thrift", "--file-format", file_format)
     more = OF_DELTA.get(suite, []) if file_format == "delta" else []
     assert " passed" in run(*arguments, *SUITES[suite], *more)
