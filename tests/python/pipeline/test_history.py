@@ -15,7 +15,7 @@ UNAVAILABLE = "__debezium_unavailable_value"
 COLUMNS = {"way": "string", "id": "int", "name": "string", "note": "string", "tags": "map<string,string>"}
 SEEDS = range(12)
 # The names of ORDERS.
-NAMES = ("at_once", "in_order", "newest_first", "interleaved", "deletes_last", "creates_last", "again")
+NAMES = ("at_once", "in_order", "newest_first", "interleaved", "deletes_last", "creates_last", "snapshot_last", "again")
 WAYS = ["", "end", *NAMES, *(f"random {seed}" for seed in SEEDS)]
 
 
@@ -101,6 +101,8 @@ ORDERS: dict[str, list[list[int]]] = {
     "interleaved": [[number % 3] for number in range(COUNT)],
     "deletes_last": [[2 if event["op"] == "d" else 0] for event in events("")],
     "creates_last": [[2 if event["op"] in "cr" else 1] for event in events("")],
+    # Its end is there before its rows: what they will show to live is ended in between.
+    "snapshot_last": [[2 if event["op"] == "r" else 0] for event in events("")],
     "again": [[0, 1, 2] if number % 2 else [0, 2] for number in range(COUNT)],
 }
 
@@ -170,7 +172,7 @@ FEEDS = [
         rounds(3),
         key=("way", "id"),
         models=("log", "history"),
-        # A version that ends moves to another partition, and one that a late event takes the end from moves back.
+        # A version that ends moves to another partition, and back where a late row of a snapshot shows that it lived on.
         partition_by="_is_current",
         slow=True,
     ),
@@ -258,6 +260,16 @@ def test_collapsed_version_shows_its_last_event(project: Project, feed: str) -> 
     for order in ORDERS:
         (found,) = [v for v in of_order(project.history(feed), order) if version(v)[:4] == (3, "a", "n", 12)]
         assert place(found["_cdc_image_position"]) == 22
+
+
+@pytest.mark.slow
+def test_version_that_a_late_row_of_a_snapshot_shows_to_live_is_current_again(project: Project) -> None:
+    def is_current(after_round: int) -> bool:
+        rows = of_order(project.history(FEEDS[1].name, after_round), "snapshot_last")
+        (found,) = [found for found in rows if version(found)[:4] == (1, "d", "n", 60)]
+        return bool(found["_is_current"])
+
+    assert (is_current(1), is_current(2)) == (False, True)
 
 
 def test_rows_are_those_of_the_events_that_they_begin_with(project: Project, feed: str) -> None:
