@@ -172,7 +172,7 @@ FEEDS = [
         rounds(3),
         key=("way", "id"),
         models=("log", "history"),
-        # A version that ends moves to another partition, and back where a late row of a snapshot shows that it lived on.
+        # A version that ends moves to another partition, and back where a late row of a snapshot shows that it lived.
         partition_by="_is_current",
         slow=True,
     ),
