@@ -27,6 +27,7 @@ WITHOUT_SPARK = (
     "setup",
     "inspection",
     "diagnosis",
+    "first_sight",
     "scaffolding",
     "new_project",
     "query",
