@@ -1,4 +1,4 @@
-"""Small inputs that were wrong at first sight (tests/fixtures/first_sight): what the commands say of them, what a build makes."""
+"""The cases of tests/fixtures/first_sight: what the commands say of them, and what is built of them."""
 
 from __future__ import annotations
 

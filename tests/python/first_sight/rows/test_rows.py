@@ -54,8 +54,8 @@ def failed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
 ) -> dict[str, str]:
     """Messages of the nodes that failed in either build, by their names."""
-    asked = [
-        item.callspec.params["build"]
+    asked: list[Build] = [
+        item.callspec.params["build"]  # type: ignore[misc]  # of any type
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.module is request.module
     ]
