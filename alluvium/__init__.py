@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+__version__ = "0.1.0"
+
 
 class AlluviumError(Exception):
     """A condition that the user can mend. The message is one sentence that says what to do."""

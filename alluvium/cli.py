@@ -9,7 +9,6 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict
 from enum import Enum
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from alluvium import AlluviumError
+from alluvium import AlluviumError, __version__
 from alluvium.diagnosis import diagnose
 from alluvium.diagnosis.report import print_findings
 from alluvium.emr import command as emr
@@ -32,8 +31,8 @@ from alluvium.pages import page
 from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
+from alluvium.spark_udfs.record import describe
 from alluvium.thrift_server import HOST, PORT
-from spark_udfs.record import describe
 
 EXIT_CODES = """
 Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
@@ -67,7 +66,7 @@ app = typer.Typer(
 
 def _print_version(is_asked: bool) -> None:
     if is_asked:
-        typer.echo(f"alluvium {version('alluvium')}")
+        typer.echo(f"alluvium {__version__}")
         raise typer.Exit
 
 

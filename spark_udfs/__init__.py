@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from spark_udfs import decimals, reader
-from spark_udfs.decimals import decimal_text
-from spark_udfs.reader import read_records
-from spark_udfs.record import Record
+from alluvium.spark_udfs import decimals, reader
+from alluvium.spark_udfs.decimals import decimal_text
+from alluvium.spark_udfs.reader import read_records
+from alluvium.spark_udfs.record import Record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fastavro
 
-from spark_udfs import semantic_types as names
-from spark_udfs.record import FileError, Opened, SemanticTypes, Values, float_text, to_json
+from alluvium.spark_udfs import semantic_types as names
+from alluvium.spark_udfs.record import FileError, Opened, SemanticTypes, Values, float_text, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

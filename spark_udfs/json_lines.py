@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from spark_udfs.record import FileError, Opened, Rejected, Values
+from alluvium.spark_udfs.record import FileError, Opened, Rejected, Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_udfs import semantic_types as names
-from spark_udfs.avro import parse_semantic_types
-from spark_udfs.record import FileError, Opened, SemanticTypes, Values, float_text, to_json
+from alluvium.spark_udfs import semantic_types as names
+from alluvium.spark_udfs.avro import parse_semantic_types
+from alluvium.spark_udfs.record import FileError, Opened, SemanticTypes, Values, float_text, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_udfs.avro import MAGIC as AVRO_MAGIC
-from spark_udfs.avro import open_avro
-from spark_udfs.json_lines import MAGIC as GZIP_MAGIC
-from spark_udfs.json_lines import open_json_lines
-from spark_udfs.parquet import MAGIC as PARQUET_MAGIC
-from spark_udfs.parquet import open_parquet
-from spark_udfs.record import FileError, Opened, Record, Rejected, describe
+from alluvium.spark_udfs.avro import MAGIC as AVRO_MAGIC
+from alluvium.spark_udfs.avro import open_avro
+from alluvium.spark_udfs.json_lines import MAGIC as GZIP_MAGIC
+from alluvium.spark_udfs.json_lines import open_json_lines
+from alluvium.spark_udfs.parquet import MAGIC as PARQUET_MAGIC
+from alluvium.spark_udfs.parquet import open_parquet
+from alluvium.spark_udfs.record import FileError, Opened, Record, Rejected, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

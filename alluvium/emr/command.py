@@ -238,7 +238,7 @@ def down(
 @app.command(
     epilog=examples(
         "alluvium emr push",
-        "alluvium emr push --wheel dist/alluvium-0.1.0-py3-none-any.whl",
+        "alluvium emr push --wheel dist/dbt_alluvium-0.1.0-py3-none-any.whl",
         "alluvium emr push --dry-run",
     )
 )

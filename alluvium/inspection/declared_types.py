@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spark_udfs import semantic_types as names
+from alluvium.spark_udfs import semantic_types as names
 
 from .types import (
     ISO_DATE,

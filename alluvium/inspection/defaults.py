@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from spark_udfs import decimal_text
-from spark_udfs import semantic_types as names
+from alluvium.spark_udfs import decimal_text
+from alluvium.spark_udfs import semantic_types as names
 
 from .types import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, ISO_ZONED, VARIABLE_SCALE, JsonNumber
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from spark_udfs.record import describe
+from alluvium.spark_udfs.record import describe
 
 from .deliveries import Deliveries
 from .living_rows import RowChange, transaction_of

@@ -11,10 +11,10 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_udfs import read_records
-from spark_udfs.avro import MAGIC as AVRO_MAGIC
-from spark_udfs.json_lines import MAGIC as GZIP_MAGIC
-from spark_udfs.parquet import MAGIC as PARQUET_MAGIC
+from alluvium.spark_udfs import read_records
+from alluvium.spark_udfs.avro import MAGIC as AVRO_MAGIC
+from alluvium.spark_udfs.json_lines import MAGIC as GZIP_MAGIC
+from alluvium.spark_udfs.parquet import MAGIC as PARQUET_MAGIC
 
 from .schemas import Schema, from_arrow, from_avro, has_avro_schema
 from .types import JsonNumber

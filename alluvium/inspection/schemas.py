@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from spark_udfs import semantic_types as names
-from spark_udfs.avro import LOGICAL_TYPES
-from spark_udfs.parquet import AVRO_SCHEMA_KEYS, TIME_TYPES, TIMESTAMP_TYPES
+from alluvium.spark_udfs import semantic_types as names
+from alluvium.spark_udfs.avro import LOGICAL_TYPES
+from alluvium.spark_udfs.parquet import AVRO_SCHEMA_KEYS, TIME_TYPES, TIMESTAMP_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spark_udfs.record import describe
-from spark_udfs.semantic_types import STORE_ENVELOPE
+from alluvium.spark_udfs.record import describe
+from alluvium.spark_udfs.semantic_types import STORE_ENVELOPE
 
 from .documents import parse_document
 from .schemas import Schema, from_connect

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from spark_udfs import semantic_types as names
+from alluvium.spark_udfs import semantic_types as names
 
 if TYPE_CHECKING:
     from .schemas import Schema

@@ -20,6 +20,7 @@ from alluvium.wording import INSTALL_WITH_LINKS
 __all__ = ["create", "files", "package_directory"]
 
 PACKAGE = "alluvium"
+DISTRIBUTION = "dbt-alluvium"
 # Git's folder alone does not make a directory a used one.
 HARMLESS = frozenset({".git"})
 # Names that dbt or this project has itself.
@@ -142,21 +143,23 @@ def _jinja_text(text: str) -> str:
     return json.dumps(f"'{quoted}'", ensure_ascii=False)[1:-1]
 
 
-def _requirement() -> tuple[str, str | None]:
-    """A line for pip, and the folder that Alluvium was installed from if another machine cannot reach it."""
+def _requirement() -> tuple[str | None, str]:
+    """A line for pip where Alluvium came from an address that other machines reach, and where it came from.
+
+    Never the name alone: pip would ask an index, where the name may be anybody's.
+    """
     try:
-        distribution = metadata.distribution(PACKAGE)
+        distribution = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        return PACKAGE, str(package_directory().parents[1])
+        return None, str(package_directory().parents[1])
     origin: dict[str, Any] = json.loads(distribution.read_text("direct_url.json") or "{}")
     url = str(origin.get("url", ""))
-    if not url:
-        return f"{PACKAGE}=={distribution.version}", None
+    digest = origin.get("archive_info", {}).get("hashes", {}).get("sha256")
+    if not url.startswith(("https:", "ssh:")):
+        return None, url2pathname(urlsplit(url).path) if url.startswith("file:") else url or "a package index"
     if "vcs_info" in origin:
-        return f"{PACKAGE} @ {origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}", None
-    if url.startswith("https:"):
-        return f"{PACKAGE} @ {url}", None
-    return f"{PACKAGE}=={distribution.version}", url2pathname(urlsplit(url).path)
+        return f"{DISTRIBUTION} @ {origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}", url
+    return f"{DISTRIBUTION} @ {url}{f'#sha256={digest}' if digest else ''}", url
 
 
 def _install_package(directory: Path) -> None:

@@ -259,7 +259,7 @@ def test_status(deployed: stacks.Stack, run: Run) -> None:
 
 def test_push_sends_what_is_new(deployed: stacks.Stack, run: Run, tmp_path: Path) -> None:
     directory = project(tmp_path / "shop")
-    made = wheel(tmp_path / "alluvium-0.1.0-py3-none-any.whl")
+    made = wheel(tmp_path / "dbt_alluvium-0.1.0-py3-none-any.whl")
     push = ("push", "--project-dir", str(directory), "--wheel", str(made))
     s3 = client("s3")
     assert run(*push, "--dry-run")[1].count("would upload") == 4

@@ -23,7 +23,7 @@ from .test_template import DOCUMENT, REPOSITORY
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS")
 
 PAGE = GUIDE / "emr.md"
-WHEEL = "dist/alluvium-0.1.0-py3-none-any.whl"
+WHEEL = "dist/dbt_alluvium-0.1.0-py3-none-any.whl"
 STEP, BUCKET = "s-1A2B3C4D5E6F7", "alluvium-databucket-1a2b3c4d"
 
 

@@ -159,7 +159,7 @@ def test_target_is_that_of_the_step() -> None:
 
 
 def test_wheel_has_the_lock_files(tmp_path: Path) -> None:
-    check_wheel(wheel(tmp_path / "alluvium-0.1.0-py3-none-any.whl"))
+    check_wheel(wheel(tmp_path / "dbt_alluvium-0.1.0-py3-none-any.whl"))
     with pytest.raises(AlluviumError, match=r"gone\.whl: there is no such file; 'pip wheel"):
         check_wheel(tmp_path / "gone.whl")
     for name, text in {

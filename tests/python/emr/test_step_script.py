@@ -116,7 +116,7 @@ class Sandbox:
         self.program("programs/alluvium", ALLUVIUM)
         (root / "spark/python/lib/py4j-0.10.9.7-src.zip").touch()
         self.push({"dbt_project.yml": "name: shop\n"})
-        made = wheel(self.bucket / "project" / "alluvium-0.1.0-py3-none-any.whl")
+        made = wheel(self.bucket / "project" / "dbt_alluvium-0.1.0-py3-none-any.whl")
         (self.bucket / "project" / project.WHEEL).write_text(made.name, encoding="utf-8")
 
     def program(self, name: str, text: str) -> None:
@@ -202,7 +202,7 @@ def test_locked_packages_are_installed_without_spark(sandbox: Sandbox) -> None:
     assert [Path(call[-1]).name for call in installed] == [
         "requirements-build.lock",
         "needed.lock",
-        "alluvium-0.1.0-py3-none-any.whl",
+        "dbt_alluvium-0.1.0-py3-none-any.whl",
     ]
     assert {"--no-deps", "--no-build-isolation"} <= set(installed[1])
     assert {"--no-deps", "--no-index"} <= set(installed[2])
@@ -257,7 +257,7 @@ def test_what_is_ready_is_used_again(sandbox: Sandbox) -> None:
     sandbox.run()
     assert [call.split()[0] for call in sandbox.calls()] == ["python3.11", "dbt"]
     assert len(list((sandbox.node / "projects").iterdir())) == 2
-    wheel(sandbox.bucket / "project" / "alluvium-0.1.0-py3-none-any.whl", "another")
+    wheel(sandbox.bucket / "project" / "dbt_alluvium-0.1.0-py3-none-any.whl", "another")
     sandbox.run()
     assert len([call for call in sandbox.calls() if call.startswith("pip")]) == 3
     assert len(list((sandbox.node / "environments").glob("*.tar.gz"))) == 2
@@ -308,7 +308,7 @@ def test_build_does_not_fail_for_its_log(sandbox: Sandbox) -> None:
     assert (code, "step.sh: the log was not sent" in output, "Done. PASS=2" in output) == (0, True, True)
 
 
-@pytest.mark.parametrize("name", [project.ARCHIVE, project.WHEEL, "alluvium-0.1.0-py3-none-any.whl"])
+@pytest.mark.parametrize("name", [project.ARCHIVE, project.WHEEL, "dbt_alluvium-0.1.0-py3-none-any.whl"])
 def test_what_was_not_uploaded_is_named(sandbox: Sandbox, name: str) -> None:
     (sandbox.bucket / "project" / name).unlink()
     code, output = sandbox.run()

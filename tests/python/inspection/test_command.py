@@ -215,7 +215,7 @@ def test_files_that_cannot_be_read_are_not_said_to_be_none(
 
 
 def test_version(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    declared = re.search(r'^version = "(.+)"$', (REPOSITORY / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    declared = re.search(r'^version: "(.+)"$', (REPOSITORY / "dbt_project.yml").read_text("utf-8"), re.MULTILINE)
     assert declared
     assert run(capsys, monkeypatch, "--version") == (0, f"alluvium {declared[1]}\n", "")
 

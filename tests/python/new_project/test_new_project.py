@@ -105,32 +105,93 @@ def test_ci_builds_with_the_command_of_the_readme(written: dict[str, str]) -> No
     assert "```sh\ndbt build\n```" in written["README.md"]
 
 
+GIT = {"vcs": "git", "commit_id": "abc"}
+
+
 @pytest.mark.parametrize(
-    ("origin", "line", "folder"),
+    ("origin", "line"),
     [
-        ({}, "alluvium==0.1.0", None),
-        ({"url": "file:///my%20src", "dir_info": {"editable": True}}, "alluvium==0.1.0", "/my src"),
-        ({"url": "https://host/a.whl", "archive_info": {}}, "alluvium @ https://host/a.whl", None),
+        ({"url": "https://host/a.whl", "archive_info": {}}, "dbt-alluvium @ https://host/a.whl"),
         (
-            {"url": "https://host/a.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
-            "alluvium @ git+https://host/a.git@abc",
-            None,
+            {"url": "https://host/a.whl", "archive_info": {"hashes": {"sha256": "12"}}},
+            "dbt-alluvium @ https://host/a.whl#sha256=12",
         ),
+        ({"url": "https://host/a.git", "vcs_info": GIT}, "dbt-alluvium @ git+https://host/a.git@abc"),
+        ({"url": "ssh://git@host/a.git", "vcs_info": GIT}, "dbt-alluvium @ git+ssh://git@host/a.git@abc"),
     ],
 )
-def test_requirement_says_where_alluvium_is_from(
-    monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any], line: str, folder: str | None
+def test_ci_installs_from_the_address_that_alluvium_came_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any], line: str
 ) -> None:
-    class Distribution:
-        version = "0.1.0"
+    requirements = requirements_of(monkeypatch, origin)
+    assert requirements.splitlines()[1:] == [line]
+    assert asked_of_pip(tmp_path, requirements) == ("install -r requirements.txt", "")
 
+
+@pytest.mark.parametrize(
+    ("origin", "named"),
+    [
+        (None, str(REPOSITORY)),
+        ({}, "a package index"),
+        ({"url": "file:///my%20src", "dir_info": {"editable": True}}, "/my src"),
+        ({"url": "file:///a/dbt_alluvium-0.1.0-py3-none-any.whl", "archive_info": {}}, "/a/dbt_alluvium-0.1.0-py3"),
+        ({"url": "file:///a", "vcs_info": GIT}, "/a"),
+        ({"url": "http://host/a.whl", "archive_info": {}}, "http://host/a.whl"),
+    ],
+)
+def test_ci_without_an_address_ends_before_pip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any] | None, named: str
+) -> None:
+    requirements = requirements_of(monkeypatch, origin)
+    assert f"Alluvium was installed from {named}" in requirements
+    asked, said = asked_of_pip(tmp_path, requirements)
+    assert not asked
+    assert said.startswith("::error file=requirements.txt::Set the address of dbt-alluvium that CI installs")
+    assert len(said.splitlines()) == 1
+    assert all(line.startswith("#") for line in requirements.splitlines())
+    for proposal in re.findall(r"#   (\S.*)", requirements):
+        assert asked_of_pip(tmp_path, requirements + proposal + "\n")[0]
+
+
+@pytest.mark.parametrize("line", ["dbt-alluvium==0.1.0", "dbt_alluvium", "alluvium==0.1.0", "dbt-alluvium @ ADDRESS"])
+def test_ci_never_asks_an_index_for_alluvium(tmp_path: Path, line: str) -> None:
+    assert not asked_of_pip(tmp_path, f"dbt-spark\n{line}\n")[0]
+
+
+def requirements_of(monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any] | None) -> str:
+    """requirements.txt, where pip has recorded `origin` for the installed distribution; None: it knows no such one."""
+
+    class Distribution:
         def read_text(self, name: str) -> str | None:
             return json.dumps(origin) if origin else None
 
-    monkeypatch.setattr(metadata, "distribution", lambda _: Distribution())
-    text = files("x", REPOSITORY)["requirements.txt"]
-    assert text.splitlines()[-1] == line
-    assert re.findall(r"installed from (.*): name an address here", text) == ([folder] if folder else [])
+    def distribution(name: str) -> Distribution:
+        if origin is None or name != "dbt-alluvium":
+            raise metadata.PackageNotFoundError(name)
+        return Distribution()
+
+    monkeypatch.setattr(metadata, "distribution", distribution)
+    return files("x", REPOSITORY)["requirements.txt"]
+
+
+def asked_of_pip(directory: Path, requirements: str) -> tuple[str, str]:
+    """What the generated step asks a pip that installs nothing, and what it prints."""
+    steps = document(files("x", REPOSITORY), ".github/workflows/build.yml")["jobs"]["build"]["steps"]
+    (command,) = (step["run"] for step in steps if "pip" in step.get("run", ""))
+    pip = directory / ".venv" / "bin" / "pip"
+    pip.parent.mkdir(parents=True, exist_ok=True)
+    pip.write_text('#!/bin/sh\necho "$*" > asked\n', encoding="utf-8")
+    (directory / "python3").write_text("#!/bin/sh\n", encoding="utf-8")
+    for program in (pip, directory / "python3"):
+        program.chmod(0o755)
+    (directory / "requirements.txt").write_text(requirements, encoding="utf-8")
+    environment = {"PATH": f"{directory}:{os.environ['PATH']}", "GITHUB_PATH": str(directory / "path")}
+    done = subprocess.run(["bash", "-e", "-c", command], cwd=directory, env=environment, capture_output=True, text=True)
+    asked = directory / "asked"
+    text = asked.read_text(encoding="utf-8").strip() if asked.exists() else ""
+    asked.unlink(missing_ok=True)
+    assert bool(text) == (done.returncode == 0), done.stderr
+    return text, done.stdout
 
 
 def test_name_is_the_directorys(tmp_path: Path, installed: list[Path]) -> None:
@@ -225,28 +286,3 @@ def test_parses_without_a_warning_and_has_no_model_of_the_package(tmp_path: Path
     assert {node["schema"] for node in enabled if node["resource_type"] == "model"} == {"silver"}
     operations = [node["package_name"] for node in enabled if node["resource_type"] == "operation"]
     assert operations == ["alluvium"] * 6
-
-
-@pytest.mark.slow
-def test_wheel_has_the_dbt_package(tmp_path: Path) -> None:
-    """Installed from a wheel, `alluvium new` has all that the checkout has; tried in an environment of its own."""
-    for name in ("alluvium", "dbt_alluvium", "spark_udfs", "macros", "tests/generic", "models/_docs", "docs"):
-        shutil.copytree(REPOSITORY / name, tmp_path / "checkout" / name, symlinks=True)
-    for name in ("pyproject.toml", "dbt_project.yml", "profiles.yml", "requirements.in"):
-        shutil.copyfile(REPOSITORY / name, tmp_path / "checkout" / name)
-    offline = ("--no-deps", "--no-build-isolation", "--no-index")
-    run(tmp_path, "pip", "wheel", *offline, "--wheel-dir", str(tmp_path), str(tmp_path / "checkout"))
-    (wheel,) = tmp_path.glob("*.whl")
-    run(tmp_path, "pip", "install", *offline, "--target", str(tmp_path / "site"), str(wheel))
-    installed = {"PYTHONPATH": str(tmp_path / "site")}
-    package = tmp_path / "site" / "alluvium" / "dbt_package"
-    assert run(tmp_path, "alluvium.cli", "package", **installed) == f"{package}\n"
-    for folder in ("macros", "tests/generic"):
-        of_checkout = {path.relative_to(REPOSITORY) for path in (REPOSITORY / folder).rglob("*.*")}
-        assert of_checkout == {path.relative_to(package) for path in (package / folder).rglob("*.*")}
-    for name in ("operating", "values-not-sent"):
-        assert run(tmp_path, "alluvium.cli", "explain", name, **installed).startswith("# ")
-    run(tmp_path, "alluvium.cli", "new", "tables", **installed)
-    samples = REPOSITORY / "samples/pg-envelope-json-schemas/bronze/confluent-json-gz"
-    run(tmp_path / "tables", "alluvium.cli", "scaffold", str(samples), "--source", "shop", **installed)
-    run(tmp_path / "tables", "dbt.cli.main", "parse", "--no-partial-parse", **installed)

@@ -13,8 +13,8 @@ import fastavro
 import pytest
 from made_files import ENVELOPE, VALUE, avro, avro_header, envelope, gz, named, nullable, row
 
-from spark_udfs import Record, read_records
-from spark_udfs.avro import shortest_float32
+from alluvium.spark_udfs import Record, read_records
+from alluvium.spark_udfs.avro import shortest_float32
 
 ROW_TYPES = {
     "balance": "org.apache.kafka.connect.data.Decimal:2",

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from spark_udfs import decimal_text
+from alluvium.spark_udfs import decimal_text
 
 
 def encoded(value: int) -> str:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from made_files import ENVELOPE, avro, envelope, gz, parquet
 
-from spark_udfs import Record, read_records
+from alluvium.spark_udfs import Record, read_records
 
 AVRO = avro(ENVELOPE, [envelope(1)])
 PARQUET = parquet(pa.table({"a": [1]}))

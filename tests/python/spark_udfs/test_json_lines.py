@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_files import gz
 
-from spark_udfs import Record, read_records
+from alluvium.spark_udfs import Record, read_records
 
 
 def values(content: bytes) -> list[str | None]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from made_files import ENVELOPE, avro, envelope, gz, parquet
 
-from spark_udfs import Record, read_records
+from alluvium.spark_udfs import Record, read_records
 
 REPOSITORY = Path(__file__).parents[3]
 CAPTURES = REPOSITORY.parent / "shared" / "data" / "captures"

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from made_files import ENVELOPE, parquet
 
-from spark_udfs import Record, read_records
-from spark_udfs.avro import shortest_float32
+from alluvium.spark_udfs import Record, read_records
+from alluvium.spark_udfs.avro import shortest_float32
 
 ROW = pa.struct(
     [

@@ -12,8 +12,8 @@ from made_files import ENVELOPE, avro, envelope, gz, parquet
 from pyspark import cloudpickle
 from pyspark.serializers import CloudPickleSerializer
 
-import spark_udfs
-from spark_udfs.reader import ReadRecords
+from alluvium import spark_udfs
+from alluvium.spark_udfs.reader import ReadRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def test_workers_do_not_need_the_package(tmp_path: Path) -> None:
         "import importlib.abc, pathlib, pickle, sys\n"
         "class Hidden(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, path, target=None):\n"
-        "        if name.partition('.')[0] == 'spark_udfs': raise ModuleNotFoundError(name)\n"
+        "        if name.partition('.')[0] in ('alluvium', 'spark_udfs'): raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
         "handler = pickle.loads(pathlib.Path('handler').read_bytes())\n"
         "for content in (pathlib.Path('x.avro').read_bytes(), b''):\n"

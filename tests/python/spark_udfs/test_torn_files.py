@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from made_files import ENVELOPE, SYNC, avro, envelope, gz, parquet
 
-from spark_udfs import Record, read_records
+from alluvium.spark_udfs import Record, read_records
 
 LINES = b"".join(b'{"id":%d,"name":"\xd0\x94"}\n' % number for number in range(40))
 FLIPS = (0x01, 0x80, 0xFF)
