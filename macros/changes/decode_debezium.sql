@@ -176,7 +176,7 @@ typed as (
 {# The feed's columns, then `_cdc_*`: what the event says of itself, why it is rejected, where it was delivered. #}
 {% macro change_log_columns(feed, batch) -%}
 {% for column in feed.columns -%}
-{{ alluvium.unless_purged(feed, alluvium.value_of(column.name)) }} as {{ alluvium.quoted_identifier(column.name) }},
+{{ alluvium.unless_purged(feed, alluvium.logged_value(column, feed)) }} as {{ alluvium.quoted_identifier(column.name) }},
 {% endfor -%}
 if(kind in ('change', 'truncate', 'message'), op, null) as _cdc_op,
 {{ alluvium.kind_of_line(feed) }} as _cdc_kind,

@@ -7,7 +7,7 @@
         when read_error is not null then concat('unreadable_file: ', read_error)
         {%- if feed.format == "json" %}
         {#- Spark's JSON reader puts U+FFFD for bytes that are not UTF-8 and says nothing. #}
-        when value is not null and value <> decode(cast(value as binary), 'UTF-8') then 'invalid_utf8'
+        when value is not null and value <> decode(cast(value as binary), 'UTF-8') and not ({{ alluvium.is_decided_despite_text(feed) }}) then 'invalid_utf8'
         {%- endif %}
         when kind = 'rejected' and malformed then 'malformed_json'
         {%- if feed.connector == "mongodb" %}
@@ -34,16 +34,53 @@
         {%- endif %}
         {%- endif %}
         {%- if feed.unknown_columns == "quarantine" %}
-        when kind = 'change' and unknown_columns is not null then concat('unknown_column: ', array_join(unknown_columns, ', '))
+        when kind = 'change'{{ " and op <> 'd'" if feed.key }} and unknown_columns is not null then concat('unknown_column: ', array_join(unknown_columns, ', '))
         {%- endif %}
         {%- if alluvium.columns_of_unsaid_unit(feed) %}
         when kind = 'change' and size({{ alluvium.ambiguous_columns(feed) | indent(8) }}) > 0
             then concat('ambiguous_unit: ', array_join({{ alluvium.ambiguous_columns(feed) | indent(8) }}, ', '))
         {%- endif %}
-        when kind = 'change' and size({{ alluvium.misfit_columns(feed) | indent(8) }}) > 0
+        when kind {{ "in ('change', 'truncate')" if feed.apply_as_truncates else "= 'change'" }} and size({{ alluvium.misfit_columns(feed) | indent(8) }}) > 0
             then concat('type_misfit: ', array_join({{ alluvium.misfit_columns(feed) | indent(8) }}, ', '))
     end
 {%- endmacro %}
+
+
+{#
+    The operations that a column has no part in. The key decides a delete, and a truncate is nothing but its operation: what else their images
+    have may be undeclared, or may not fit. The columns that order rows decide each of them, and so do those that the feed's conditions name;
+    of a table without a key all values say which row is deleted.
+#}
+{% macro ops_decided_without(name, feed) %}
+    {%- set conditions = ((feed.apply_as_deletes or "") ~ " " ~ (feed.apply_as_truncates or "")) | lower -%}
+    {%- if name in (feed.sequence_by or []) or name | lower in conditions -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return((["d"] if feed.key and name not in feed.key else []) + (["t"] if feed.apply_as_truncates else [])) }}
+{% endmacro %}
+
+
+{% macro unless_op_decides(name, feed, condition) %}
+    {%- set ops = alluvium.ops_decided_without(name, feed) -%}
+    {{ return("op not in ('" ~ ops | join("', '") ~ "') and (" ~ condition ~ ")" if ops else condition) }}
+{% endmacro %}
+
+
+{# The condition that a line is a delete or a truncate, and that bytes which are not UTF-8 lie outside of the columns that decide it. #}
+{% macro is_decided_despite_text(feed) %}
+    {%- set alternatives = [] -%}
+    {%- for op, kind in [("d", "change"), ("t", "truncate")] if feed.key or op == "t" -%}
+        {%- set texts = ["''"] -%}
+        {%- for column in alluvium.declared_columns(feed)
+            if (op == "d" or feed.apply_as_truncates) and op not in alluvium.ops_decided_without(column.name, feed) -%}
+            {%- do texts.append("row_image[" ~ alluvium.string_literal(column.name) ~ "]") -%}
+        {%- endfor -%}
+        {%- do alternatives.append(
+            "kind = '" ~ kind ~ "' and op = '" ~ op ~ "'" ~ (" and not contains(concat_ws(" ~ texts | join(", ") ~ "), '\\uFFFD')" if texts | length > 1)
+        ) -%}
+    {%- endfor -%}
+    {{ return(alternatives | join(" or ")) }}
+{% endmacro %}
 
 
 {# A key column that is absent, or NULL although it is not declared nullable. #}
@@ -100,7 +137,7 @@
 {% macro misfit_columns(feed) %}
     {%- set conditions = {} -%}
     {%- for column in alluvium.declared_columns(feed) if not alluvium.takes_any_text(column, feed) -%}
-        {%- do conditions.update({column.name: alluvium.is_misfit(column, feed)}) -%}
+        {%- do conditions.update({column.name: alluvium.unless_op_decides(column.name, feed, alluvium.is_misfit(column, feed))}) -%}
     {%- endfor -%}
     {{ return(alluvium.names_where(conditions)) }}
 {% endmacro %}
@@ -125,14 +162,27 @@
 
 
 {% macro is_misfit(column, feed) %}
-    {%- set text, value = alluvium.text_of(column.name), alluvium.value_of(column.name) -%}
-    {%- set changed = [alluvium.is_changed_value(column, text, value), alluvium.is_of_wider_time(column, feed, value)] | select | join(" or ") -%}
+    {%- set value, changed = alluvium.value_of(column.name), alluvium.is_another_value(column, feed) -%}
     {{ return(
         "row_image[" ~ alluvium.string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null"
         ~ (" or (" ~ changed ~ ")" if changed else "") ~ ")"
         ~ (" and array_contains(unavailable_columns, " ~ alluvium.string_literal(column.name) ~ ") is not true"
             if alluvium.may_be_unavailable(column, feed) else "")
     ) }}
+{% endmacro %}
+
+
+{# The same of a value in the log, or nothing for types that have none such. #}
+{% macro is_another_value(column, feed) %}
+    {%- set text, value = alluvium.text_of(column.name), alluvium.value_of(column.name) -%}
+    {{ return([alluvium.is_changed_value(column, text, value), alluvium.is_of_wider_time(column, feed, value)] | select | join(" or ")) }}
+{% endmacro %}
+
+
+{# The value of a column in the log: a delete is taken also where its image has one that does not fit, and that one is not. #}
+{% macro logged_value(column, feed) %}
+    {%- set value, changed = alluvium.value_of(column.name), alluvium.is_another_value(column, feed) -%}
+    {{ return("if(op = 'd' and (" ~ changed ~ "), null, " ~ value ~ ")" if changed and "d" in alluvium.ops_decided_without(column.name, feed) else value) }}
 {% endmacro %}
 
 
@@ -262,7 +312,7 @@
 {% macro ambiguous_columns(feed) %}
     {%- set conditions = {} -%}
     {%- for column in alluvium.columns_of_unsaid_unit(feed) -%}
-        {%- do conditions.update({column.name: alluvium.is_ambiguous(column)}) -%}
+        {%- do conditions.update({column.name: alluvium.unless_op_decides(column.name, feed, alluvium.is_ambiguous(column))}) -%}
     {%- endfor -%}
     {{ return(alluvium.names_where(conditions)) }}
 {% endmacro %}

@@ -199,6 +199,48 @@ GOOD = [created(100 + number) for number in range(len(BAD) + 1)]
 PLAIN_LINES = [record for pair in zip(GOOD, [bad[0] for bad in BAD.values()], strict=False) for record in pair] + GOOD[
     -1:
 ]
+
+
+def deleted(number: int, line: Line) -> Line | None:
+    """The delete whose image is that of a bad create, of a row that only it names; None for a line that is none."""
+    if not isinstance(line, dict) or line["op"] != "c":
+        return None
+    image = line["after"] and line["after"] | ({"id": number} if line["after"].get("id") == 7 else {})
+    source = line["source"] | ({"lsn": 10_000 + number, "sequence": None} if "lsn" in line["source"] else {})
+    return line | {"op": "d", "before": image, "after": None, "source": source}
+
+
+# name -> number, the delete, and why it is rejected all the same: only its key and its position decide a delete.
+DELETES = {
+    name: (number, delete, reason if reason.startswith("missing_") or detail in ("id", "other") else None, detail)
+    for number, (name, (line, reason, detail)) in enumerate(BAD.items(), start=2000)
+    if (delete := deleted(number, line))
+} | {
+    "bytes that are not UTF-8": (
+        3000,
+        text(postgresql("d", 20_000, row(3000, day="X"))).encode().replace(b'"X"', b'"\xff"'),
+        None,
+        None,
+    ),
+    "a key that is not UTF-8": (
+        3001,
+        text(postgresql("d", 20_001, row(3001, other="X"))).encode().replace(b'"X"', b'"\xff"'),
+        "invalid_utf8",
+        None,
+    ),
+}
+ROW_COLUMNS = {"id": "int", "at": "bigint", "op": "string", "gone": "date", "size": "smallint"}
+# Of these columns some decide the operation, the order or the row; the others need not fit.
+ROWS: list[dict[str, Any]] = [
+    *({"id": number, "at": 1, "op": "I", "size": 1} for number in range(1, 6)),
+    {"id": 1, "at": 2, "op": "D", "size": "much"},
+    {"id": 2, "at": 2, "op": "D", "shoe": 1},
+    # Of no date that fits nobody knows whether it is one.
+    {"id": 3, "at": 2, "op": "U", "gone": "soon"},
+    {"id": 4, "at": "late", "op": "D"},
+    {"id": "five", "at": 2, "op": "D"},
+    {"id": None, "at": 0, "op": "T", "size": "much", "shoe": 1},
+]
 TORN = lines(created(200), created(201))[:-20]
 TRUNCATED_GZIP = zipped(lines(*(created(number, day=number) for number in range(300, 900))))[:-200]
 ZIPPED_BAD = zipped(lines(created(250), BAD["invalid utf8"][0], created(251), "{", created(252)))
@@ -264,6 +306,33 @@ FEEDS = [
         key=("id", "other"),
         models=("log", "state", "quarantine"),
         tests=True,
+    ),
+    Feed(
+        "bad_deletes",
+        COLUMNS,
+        [
+            {
+                "t+0+0.json": lines(
+                    *(postgresql("c", number, row(number, size=1)) for number, *_ in DELETES.values()),
+                    *(delete for _, delete, *_ in DELETES.values()),
+                )
+            }
+        ],
+        key=("id", "other"),
+        models=("log", "state"),
+    ),
+    Feed(
+        "bad_rows",
+        ROW_COLUMNS,
+        [{"t.json": lines(*ROWS)}],
+        cdc={
+            "connector": "table",
+            "shape": "row",
+            "sequence_by": ["at"],
+            "apply_as_deletes": "op = 'D' or gone is not null",
+            "apply_as_truncates": "op = 'T'",
+        },
+        models=("log", "state"),
     ),
     Feed(
         "bad_flat",
@@ -391,6 +460,57 @@ def test_good_nested_values_arrive_as_they_are(project: Project) -> None:
     }
     assert set(empty["inside"].values()) == {None}
     assert (empty["counts"], none["inside"], none["counts"]) == ({}, None, None)
+
+
+@pytest.mark.parametrize("name", DELETES)
+def test_the_key_decides_a_delete_whatever_its_image_has(project: Project, name: str) -> None:
+    number, _, reason, detail = DELETES[name]
+    line = len(DELETES) + list(DELETES).index(name) + 1
+    (logged,) = [row for row in project.log("bad_deletes") if row["_cdc_line"] == line]
+    assert logged["_cdc_reject_reason"] == reason
+    if reason and detail:
+        assert logged["_cdc_reject_detail"] == detail
+    (state,) = [row for row in project.state("bad_deletes") if row["id"] == number]
+    assert (state["_is_deleted"], state["size"]) == (reason is None, 1)
+    if BAD.get(name, ("", "", ""))[1] == "unknown_column":
+        assert logged["_cdc_unknown_columns"] == str(detail).split(", ")
+
+
+def test_what_a_deletes_image_has_is_exact_or_none(project: Project) -> None:
+    columns = {
+        name: detail
+        for name, (_, reason, detail) in ((n, BAD[n]) for n in DELETES if n in BAD)
+        if reason == "type_misfit"
+    }
+    log = {row["_cdc_line"]: row for row in project.log("bad_deletes")}
+    for name, detail in columns.items():
+        logged = log[len(DELETES) + list(DELETES).index(name) + 1]
+        if detail not in COLUMNS or "array" in str(COLUMNS[detail]) or detail == "inside":
+            continue
+        assert logged[detail] is None, (name, logged[detail])
+
+
+def test_rows_are_deletes_and_truncates_by_the_columns_that_say_so(project: Project) -> None:
+    log = project.log("bad_rows")
+    assert {
+        row["_cdc_line"]: (row["_cdc_reject_reason"] or row["_cdc_op"], row["_cdc_reject_detail"])
+        for row in log
+        if row["_cdc_line"] > 5
+    } == {
+        6: ("d", None),
+        7: ("d", None),
+        8: ("type_misfit", "gone"),
+        9: ("missing_position", None),
+        10: ("type_misfit", "id"),
+        11: ("t", None),
+    }
+    assert {row["id"]: row["_is_deleted"] for row in project.state("bad_rows")} == {
+        1: True,
+        2: True,
+        3: False,
+        4: False,
+        5: False,
+    }
 
 
 def test_torn_last_line_is_rejected_and_the_line_before_arrives(project: Project) -> None:

@@ -492,6 +492,41 @@ def test_reject_reason_follows_the_feed(macros: Renderer) -> None:
     assert "'UTF-8'" not in sql
 
 
+@pytest.mark.parametrize(
+    ("options", "decided"),
+    [
+        ({}, {"id": [], "note": ["d"]}),
+        ({"key": []}, {"id": [], "note": []}),
+        (
+            {"shape": "row", "sequence_by": ["at"], "apply_as_deletes": "Op = 'D'", "apply_as_truncates": "op = 'T'"},
+            {"id": ["t"], "at": [], "note": ["d", "t"], "op": []},
+        ),
+    ],
+)
+def test_ops_decided_without(macros: Renderer, options: dict[str, Any], decided: dict[str, list[str]]) -> None:
+    for name, ops in decided.items():
+        assert macros.render("ops_decided_without", name, feed(**options)) == ops
+    condition = macros.render("unless_op_decides", "note", feed(**options), "x")
+    ops = ", ".join(repr(op) for op in decided["note"])
+    assert condition == (f"op not in ({ops}) and (x)" if ops else "x")
+
+
+def test_is_decided_despite_text(macros: Renderer) -> None:
+    assert macros.sql("is_decided_despite_text", feed()) == (
+        r"kind = 'change' and op = 'd' and not contains(concat_ws('', row_image['id']), '\uFFFD')"
+        " or kind = 'truncate' and op = 't'"
+    ).replace(r"\\u", r"\u")
+    assert macros.sql("is_decided_despite_text", feed(key=[])) == "kind = 'truncate' and op = 't'"
+
+
+def test_a_deletes_value_that_does_not_fit_is_not_logged(macros: Renderer) -> None:
+    total = column("total", "decimal(12,2)")
+    assert "> 2" in macros.sql("is_another_value", total, feed())
+    assert macros.sql("logged_value", total, feed()).startswith("if(op = 'd' and (")
+    assert macros.sql("logged_value", total, feed(key=["total"])) == "`value__total`"
+    assert macros.sql("logged_value", column("note"), feed()) == "`value__note`"
+
+
 def test_misses_key(macros: Renderer) -> None:
     made = feed(key=["id", "note"], columns=[column("id", "int"), column("note", nullable=True)])
     assert macros.sql("misses_key", made) == (
