@@ -3,7 +3,8 @@
 dbt imports every installed module whose name begins with ``dbt_`` and initializes its `plugins`. dbt-spark's session
 method then takes over the session that this one made. It keeps quiet in projects that have nothing to do with Alluvium:
 the root project has to be Alluvium or to have it as an installed package (``dbt deps``), with a profile of type `spark`
-and method `session`, or `thrift`, whose server has the session. Seeds are then written with their exact values.
+and method `session`, or `thrift`, whose server has the session. Seeds are then written with their exact values, and
+unit tests are rendered with the `graph` of the project.
 `dbt parse`, `ls`, `deps`, `clean` and `debug` start no JVM through it.
 """
 
@@ -49,6 +50,9 @@ class AlluviumPlugin(dbtPlugin):
         if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
             return
         from alluvium import profile, session, thrift_security
+        from dbt_alluvium import unit_tests
+
+        unit_tests.teach()
 
         chosen = profile.read_profile(of_retried_run(flags, directory))
         credentials = chosen.credentials

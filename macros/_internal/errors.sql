@@ -12,13 +12,13 @@
 
 {# Any other way to build the model would double its rows or lose its past, on a green run. #}
 {% macro require_incremental(caller_name, strategy) %}
-    {%- do alluvium.require_one_of(caller_name ~ ": model " ~ model.name, "materialized", config.get("materialized"), ["incremental"]) -%}
+    {%- do alluvium.require_one_of(caller_name ~ ": model " ~ model.name, "materialized", alluvium.own_config().get("materialized"), ["incremental"]) -%}
     {%- do alluvium.require_one_of(
-        caller_name ~ ": model " ~ model.name, "incremental_strategy", config.get("incremental_strategy"), [strategy]
+        caller_name ~ ": model " ~ model.name, "incremental_strategy", alluvium.own_config().get("incremental_strategy"), [strategy]
     ) -%}
     {#- Rows are deleted, properties are kept, versions are asked for; of a change log, too, what its statistics say. -#}
     {%- do alluvium.require_one_of(
-        caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"), ["delta"] if strategy == "append" else ["delta", "hudi"]
+        caller_name ~ ": model " ~ model.name, "file_format", alluvium.own_config().get("file_format"), ["delta"] if strategy == "append" else ["delta", "hudi"]
     ) -%}
     {%- do alluvium.require_strategy(caller_name, strategy) -%}
 {% endmacro %}
@@ -34,13 +34,10 @@
 
 {# Without it a model would not know what it has applied, and say nothing. #}
 {% macro require_post_hook(caller_name, macro_name) %}
-    {%- set hooks = [] -%}
-    {%- for hook in post_hooks -%}
-        {%- do hooks.append(hook.sql) -%}
-    {%- endfor -%}
-    {%- if macro_name not in hooks | join(" ") -%}
+    {%- set hooks = alluvium.post_hooks_of(alluvium.own_model()) -%}
+    {%- if macro_name not in hooks -%}
         {% do alluvium.raise_invalid(
-            caller_name ~ ": model " ~ model.name, "post_hook", hooks | join(" ") or none, "\"{{ alluvium." ~ macro_name ~ "() }}\", among others"
+            caller_name ~ ": model " ~ model.name, "post_hook", hooks or none, "\"{{ alluvium." ~ macro_name ~ "() }}\", among others"
         ) %}
     {%- endif -%}
 {% endmacro %}
@@ -52,7 +49,7 @@
 #}
 {% macro require_same_options(subject, argument, given, options, allowed=none) %}
     {%- set key = local_md5(tojson(options)) -%}
-    {%- if is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
+    {%- if alluvium.is_run() and is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
         {% do alluvium.raise_invalid(
             subject, argument, given,
             allowed or "those that " ~ this ~ " was built with; others need " ~ alluvium.rebuild_command(this),

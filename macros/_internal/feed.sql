@@ -305,16 +305,11 @@
     `graph` is filled only at execution; a caller_name returns its placeholder before it asks.
 #}
 {% macro feed_of_relation(caller_name, relation) %}
-    {%- for node in graph.sources.values() -%}
-        {%- if node.schema == relation.schema and node.identifier == relation.identifier -%}
-            {{ return(alluvium.feed_of_source(caller_name, node)) }}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set node = alluvium.model_of_relation(relation) -%}
-    {%- if node -%}
-        {{ return(alluvium.feed_of_node(caller_name, node)) }}
+    {%- set node = alluvium.node_of_relation(relation) -%}
+    {%- if not node -%}
+        {% do alluvium.raise_invalid(caller_name, "relation", relation | string, "a source with meta.cdc, or a model built from one") %}
     {%- endif -%}
-    {% do alluvium.raise_invalid(caller_name, "relation", relation | string, "a source with meta.cdc, or a model built from one") %}
+    {{ return(alluvium.feed_of_source(caller_name, node) if node.resource_type == "source" else alluvium.feed_of_node(caller_name, node)) }}
 {% endmacro %}
 
 
@@ -331,12 +326,52 @@
 {% endmacro %}
 
 
-{# Its node in the graph; none where no model is of that name. #}
-{% macro model_of_relation(relation) %}
+{# The node of a source or a model; none where none is of that name. #}
+{% macro node_of_relation(relation) %}
+    {%- if alluvium.is_unit_test() -%}
+        {{ return(alluvium.node_of_input(relation)) }}
+    {%- endif -%}
+    {%- for node in graph.sources.values() if node.schema == relation.schema and node.identifier == relation.identifier -%}
+        {{ return(node) }}
+    {%- endfor -%}
     {%- for node in graph.nodes.values() if node.resource_type == "model" and node.schema == relation.schema and node.alias == relation.identifier -%}
         {{ return(node) }}
     {%- endfor -%}
     {{ return(none) }}
+{% endmacro %}
+
+
+{# dbt (1.11) gives the rows of a unit test as a CTE that is named after the parent of the tested model. #}
+{% macro node_of_input(relation) %}
+    {%- for id in alluvium.own_model().depends_on.nodes -%}
+        {%- set node = graph.sources.get(id) or graph.nodes[id] -%}
+        {%- set name = node.source_name ~ "__" ~ node.name if node.resource_type == "source" else node.name -%}
+        {%- if relation.identifier == api.Relation.add_ephemeral_prefix(name) -%}
+            {{ return(node) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{% endmacro %}
+
+
+{# The node of the model, in a unit test that of the tested one: dbt (1.11) renders the test under its own name, parents and settings. #}
+{% macro own_model() %}
+    {%- if not alluvium.is_unit_test() -%}
+        {{ return(model) }}
+    {%- endif -%}
+    {%- if not graph -%}
+        {{ exceptions.raise_compiler_error(
+            "unit test " ~ model.name ~ ": dbt gives unit tests an empty graph, so that no macro finds the source's meta.cdc. The Python package of Alluvium has the dbt plugin that fills it: "
+            ~ "install it where dbt runs"
+        ) }}
+    {%- endif -%}
+    {{ return(graph.nodes[model.tested_node_unique_id]) }}
+{% endmacro %}
+
+
+{# The settings of own_model(). #}
+{% macro own_config() %}
+    {{ return(alluvium.own_model().config if alluvium.is_unit_test() else config) }}
 {% endmacro %}
 
 

@@ -1,5 +1,5 @@
 {% macro is_hudi() %}
-    {{ return(config.get("file_format") == "hudi") }}
+    {{ return(alluvium.own_config().get("file_format") == "hudi") }}
 {% endmacro %}
 
 

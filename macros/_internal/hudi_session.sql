@@ -12,11 +12,11 @@
     {%- for own, found in asked.items() -%}
         {%- do alluvium.require_passed_on(caller_name, "a table of Hudi's", own, found.macro) -%}
     {%- endfor -%}
-    {%- if config.get("location_root") -%}
-        {% do alluvium.raise_invalid(caller_name, "location_root", config.get("location_root"), "none, where file_format is hudi: a rename of a table would leave its files there") %}
+    {%- if alluvium.own_config().get("location_root") -%}
+        {% do alluvium.raise_invalid(caller_name, "location_root", alluvium.own_config().get("location_root"), "none, where file_format is hudi: a rename of a table would leave its files there") %}
     {%- endif -%}
     {#- A table that was renamed keeps its first name in its schema, and Hudi (1.2.0) takes that for another schema where a column gets a comment. -#}
-    {%- if (config.get("persist_docs") or {}).columns -%}
+    {%- if (alluvium.own_config().get("persist_docs") or {}).columns -%}
         {% do alluvium.raise_invalid(caller_name, "persist_docs.columns", true, "false, where file_format is hudi: Hudi would refuse the comment after each build (Failed schema compatibility check)") %}
     {%- endif -%}
     {%- do alluvium.require_session_of_hudi(caller_name) if alluvium.is_run() -%}

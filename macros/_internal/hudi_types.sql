@@ -95,6 +95,6 @@
     {%- if built and built.is_hudi is not none -%}
         {{ return("hudi" if built.is_hudi else "delta") }}
     {%- endif -%}
-    {%- set node = alluvium.model_of_relation(table) -%}
+    {%- set node = alluvium.node_of_relation(table) -%}
     {{ return(node.config.file_format if node else "delta") }}
 {% endmacro %}

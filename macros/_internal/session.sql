@@ -20,7 +20,21 @@
 
 {# Whether models are built, not only compiled or tested. #}
 {% macro is_run() %}
-    {{ return(flags.WHICH in ["build", "run", "retry"]) }}
+    {{ return(flags.WHICH in ["build", "run", "retry"] and not alluvium.is_unit_test()) }}
+{% endmacro %}
+
+
+{#
+    Whether a macro may ask the database. Not where dbt only renders, which works before anything is built: SQL names tables then, and the rows of a
+    unit test are given.
+#}
+{% macro may_query() %}
+    {{ return(execute and flags.WHICH not in ["compile", "generate", "list", "parse"] and not alluvium.is_unit_test()) }}
+{% endmacro %}
+
+
+{% macro is_unit_test() %}
+    {{ return(model is defined and model.resource_type == "unit_test") }}
 {% endmacro %}
 
 

@@ -10,10 +10,10 @@
 {%- endmacro %}
 
 
-{# Rows of a query as a list of dictionaries; an empty list while dbt only parses. #}
+{# Rows of a query as a list of dictionaries; an empty list where dbt only renders (may_query). #}
 {% macro query_rows(sql) %}
     {%- set rows = [] -%}
-    {%- if execute -%}
+    {%- if alluvium.may_query() -%}
         {%- for row in run_query(sql) -%}
             {%- do rows.append(row.dict()) -%}
         {%- endfor -%}

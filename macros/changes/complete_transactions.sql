@@ -17,7 +17,7 @@
     {%- if cut and is_incremental() and not alluvium.apply_schema_change(feed) -%}
         {%- do cut.update({"is_level": false}) -%}
     {%- endif -%}
-    {%- set names = adapter.get_columns_in_relation(change_log) | map(attribute="name") | reject("equalto", "_cdc_batch") | list -%}
+    {%- set names = alluvium.columns_in_relation(change_log) | map(attribute="name") | reject("equalto", "_cdc_batch") | list -%}
     {{ return(adapter.dispatch("complete_transactions", "alluvium")(change_log, names, cut)) }}
 {% endmacro %}
 

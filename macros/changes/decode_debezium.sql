@@ -23,7 +23,7 @@
 
 {# Delta (3.3) refuses them at the end of the first write, unless it maps the columns' names. #}
 {% macro require_names_of_delta(subject, feed) %}
-    {%- if (config.get("tblproperties") or {}).get("delta.columnMapping.mode") != "name" -%}
+    {%- if (alluvium.own_config().get("tblproperties") or {}).get("delta.columnMapping.mode") != "name" -%}
         {%- for column in feed.columns if modules.re.search("[ ,;{}()\n\t=]", column.name) -%}
             {% do alluvium.raise_invalid(
                 subject, "name of a column", column.name,
@@ -42,6 +42,7 @@
     {%- do alluvium.require_post_hook(caller_name, "record_applied_files") -%}
     {%- do alluvium.require_names_of_delta(caller_name ~ ": source " ~ feed.name, feed) -%}
     {%- do feed.update({"barrier": alluvium.purge_barrier(caller_name, feed)}) -%}
+    {%- do feed.update({"relation": source_relation, "format": "json"}) if alluvium.is_unit_test() -%}
     {{ return(feed) }}
 {% endmacro %}
 

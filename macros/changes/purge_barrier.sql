@@ -11,7 +11,7 @@
 
 {% macro default__purge_barrier(caller_name, feed) %}
     {#- From dbt's own list of relations, which costs no query. -#}
-    {%- if load_relation(alluvium.purge_ledger()) is none -%}
+    {%- if not alluvium.may_query() or load_relation(alluvium.purge_ledger()) is none -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set purged = alluvium.query_rows(alluvium.purged_keys_of_feed_sql(feed)) -%}

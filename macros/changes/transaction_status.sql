@@ -13,7 +13,7 @@
     {%- set subject = "transaction_status: model " ~ model.name -%}
     {%- do alluvium.require_incremental("transaction_status", "merge") -%}
     {%- do alluvium.require_post_hook("transaction_status", "record_applied_batches") -%}
-    {%- do alluvium.require_one_of(subject, "unique_key", config.get("unique_key"), ["transaction_id"]) -%}
+    {%- do alluvium.require_one_of(subject, "unique_key", alluvium.own_config().get("unique_key"), ["transaction_id"]) -%}
     {%- do alluvium.require_marker_columns(subject, markers) -%}
     {%- set logs = [] -%}
     {%- for relation in change_logs -%}

@@ -7,7 +7,7 @@
     The whole body of a slv_..._state model: {{ current_state(ref('stg_shop__orders')) }}
 #}
 {% macro current_state(change_log, snapshotted_with=[]) %}
-    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {%- set cdc = (alluvium.own_config().get("meta") or {}).get("cdc") or {} -%}
     {%- set delete_policy = cdc.get("delete_policy", "soft") -%}
     {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.delete_policy", delete_policy, ["soft", "hard"]) -%}
     {%- if not execute -%}
@@ -37,7 +37,7 @@
 {# The feed of the change log that a model gives first, which has to be its own. #}
 {% macro feed_of_own_log(caller_name, change_log) %}
     {%- set feed = alluvium.feed_of_relation(caller_name, change_log) -%}
-    {%- set feed_of_model = alluvium.feed_of_node(caller_name, model) -%}
+    {%- set feed_of_model = alluvium.feed_of_node(caller_name, alluvium.own_model()) -%}
     {%- if feed_of_model.name != feed.name -%}
         {% do alluvium.raise_invalid(caller_name ~ ": model " ~ model.name, "the first change log", feed_of_model.name, feed.name ~ ": the table's own log is given before the others") %}
     {%- endif -%}

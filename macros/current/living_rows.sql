@@ -13,7 +13,7 @@
 
 {# The feed with the columns that a state has which leaves new ones out. #}
 {% macro feed_of_table(feed, table) %}
-    {%- set node = alluvium.model_of_relation(table) -%}
+    {%- set node = alluvium.node_of_relation(table) -%}
     {%- set there = alluvium.columns_in_relation(table) if node and node.config.on_schema_change == "ignore" else [] -%}
     {{ return(alluvium.feed_of_columns(feed, there | map(attribute="name") | list) if there else feed) }}
 {% endmacro %}

@@ -4,7 +4,7 @@
 #}
 {% macro partitioned_value(column, value) %}
     {%- set value = alluvium.stored_value(value, column.data_type) -%}
-    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {%- set cdc = (alluvium.own_config().get("meta") or {}).get("cdc") or {} -%}
     {%- do alluvium.require_partition("partitioned_value: model " ~ model.name, column.name, column.data_type) -%}
     {%- set policy = alluvium.require_one_of(
         "partitioned_value: model " ~ model.name, "meta.cdc.empty_partition_value", cdc.get("empty_partition_value", "fail"), ["fail", "null"]
@@ -60,7 +60,7 @@
 
 {# dbt-spark writes what it is given between brackets: a text may name several, and any may be quoted. #}
 {% macro partition_names() %}
-    {%- set partition_by, names = config.get("partition_by") or [], [] -%}
+    {%- set partition_by, names = alluvium.own_config().get("partition_by") or [], [] -%}
     {%- for quoted, plain in modules.re.findall("`((?:[^`]|``)+)`|([^,`]+)", ([partition_by] if partition_by is string else partition_by) | join(",")) -%}
         {%- do names.append(quoted | replace("``", "`") or plain | trim) -%}
     {%- endfor -%}

@@ -91,7 +91,7 @@ having max(if(_cdc_kind = 'rejected', _cdc_batch, null)) = max(_cdc_batch)
 
 {# The newest reset that this model knows of in this run, with what its new batches bring. #}
 {% macro newest_reset() %}
-    {{ return(alluvium.remembered("reset_at", this) or (alluvium.known_reset(this) if is_incremental() else "")) }}
+    {{ return(alluvium.remembered("reset_at", this) or (alluvium.known_reset(this) if is_incremental() else "") if alluvium.is_run() else "") }}
 {% endmacro %}
 
 

@@ -19,7 +19,7 @@
     {%- do alluvium.require_post_hook("scd2_from_changes", "record_applied_batches") -%}
     {%- set subject = "scd2_from_changes: model " ~ model.name -%}
     {#- Without it dbt-spark's own merge would have no key to merge on. -#}
-    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
+    {%- set cdc = (alluvium.own_config().get("meta") or {}).get("cdc") or {} -%}
     {%- do alluvium.require_one_of(subject, "meta.cdc.stored_as_scd_type", cdc.get("stored_as_scd_type"), [2]) -%}
     {%- do alluvium.require_one_of(subject, "collapse_unchanged", collapse_unchanged, [true, false]) -%}
     {%- do alluvium.require_partitions_of_own_columns("scd2_from_changes") -%}

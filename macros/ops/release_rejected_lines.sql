@@ -179,7 +179,7 @@ not exists (
 
 
 {% macro has_released_lines() %}
-    {{ return(execute and load_relation(alluvium.released_lines()) is not none) }}
+    {{ return(alluvium.may_query() and load_relation(alluvium.released_lines()) is not none) }}
 {% endmacro %}
 
 

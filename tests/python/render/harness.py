@@ -155,6 +155,7 @@ class Renderer:
         sources: dbt's graph of sources by unique id.
         nodes: dbt's graph of models by unique id.
         parents: unique ids that the model depends on.
+        tested: unique id of the model whose unit test is rendered; none outside of unit tests.
         raw_code: the model's SQL as it was written.
         own_macros: SQL of macros of the package `theirs`, which the model calls, by name.
         selected: unique ids of the selected resources.
@@ -198,6 +199,7 @@ class Renderer:
     sources: Mapping[str, Any] = field(default_factory=dict)
     nodes: Mapping[str, Any] = field(default_factory=dict)
     parents: Sequence[str] = ()
+    tested: str | None = None
     raw_code: str = "select 1"
     own_macros: Mapping[str, str] = field(default_factory=dict)
     selected: Sequence[str] = ()
@@ -323,6 +325,11 @@ class Renderer:
             "this": self.this,
             "var": lambda name, default=None: self.variables.get(name, default),
         }
+        if self.tested:
+            # As dbt (1.11) has it: a name, parents and settings of its own, and no table.
+            unit_test = {"resource_type": "unit_test", "tested_node_unique_id": self.tested, "name": "sums_by_name"}
+            context |= {"model": unit_test, "config": _Config(materialized="unit"), "post_hooks": [], "this": None}
+            context["graph"] = {"sources": self.sources, "nodes": self.nodes} if self.nodes else {}
         if PACKAGE not in context:
             context[PACKAGE] = _Package(self)
             # A macro of the same package can also be called by its bare name.

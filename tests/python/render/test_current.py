@@ -212,8 +212,8 @@ def test_living_rows_of_a_state_that_leaves_columns_out() -> None:
     renderer.columns = ["id", "_cdc_op"]
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
     assert renderer.sql("living_rows", STATE).startswith("select `id`, _cdc_unresolved_columns, ")
-    assert renderer.render("model_of_relation", STATE)["config"] == {"on_schema_change": "ignore"}
-    assert renderer.render("model_of_relation", relation("dim_day")) is None
+    assert renderer.render("node_of_relation", STATE)["config"] == {"on_schema_change": "ignore"}
+    assert renderer.render("node_of_relation", relation("dim_day")) is None
     # Not built yet.
     renderer.columns = []
     assert renderer.render("feed_of_table", feed(), STATE) == feed()

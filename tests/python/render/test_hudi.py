@@ -1005,7 +1005,7 @@ def test_require_hudi() -> None:
             f'table {STATE}: format is "hudi"; allowed: delta, or {hudi().render("session_with_hudi")}'
         )
     assert "ALLUVIUM_FILE_FORMAT=hudi" in str(hudi().render("session_with_hudi"))
-    renderer = hudi(which="compile")
+    renderer = hudi(which="test")
     renderer.answers = {"call show_commits": [{"commit_time": "1"}]}
     assert renderer.render("commits_of_hudi", STATE, 7) == [{"commit_time": "1"}]
     assert renderer.queries == [f"call show_commits(table => '{STATE}', limit => 7)"]

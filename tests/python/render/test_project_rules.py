@@ -1,9 +1,8 @@
-"""Rules of the whole project, read from the manifest that `dbt parse` writes; parsing starts no Spark."""
+"""Rules of the whole project, read from the manifest that dbt writes without a Spark session."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from sqlfluff.core import FluffConfig, Linter
 
+from .compiled import compiled
 from .harness import REPOSITORY
 
 LAYERS = {"bronze", "silver", "gold"}
@@ -26,10 +26,11 @@ GOLD_NAME = re.compile(r"(dim|fct|agg)_[a-z0-9]+(_[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Parsed:
-    """What `dbt parse` said and wrote."""
+    """What dbt said and wrote, and the statements that it sent."""
 
     manifest: dict[str, Any]
     events: list[dict[str, Any]]
+    queries: list[str]
 
     def models(self) -> Iterator[dict[str, Any]]:
         """The project's own models."""
@@ -44,23 +45,13 @@ class Parsed:
 
 @pytest.fixture(scope="module")
 def parsed(tmp_path_factory: pytest.TempPathFactory) -> Parsed:
-    """The project, parsed from nothing in a process of its own: dbt keeps state per process."""
+    """The project, parsed and compiled from nothing in a fresh home, as `dbt docs generate` does."""
     out = tmp_path_factory.mktemp("parse")
-    paths = ["--project-dir", REPOSITORY, "--profiles-dir", REPOSITORY, "--target-path", out, "--log-path", out]
-    done = subprocess.run(
-        [sys.executable, "-m", "dbt.cli.main", "--log-format", "json", "parse", "--no-partial-parse", *map(str, paths)],
-        cwd=out,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])]),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return Parsed(json.loads((out / "manifest.json").read_text("utf-8")), events)
+    done = compiled(REPOSITORY, out, "docs", "generate", "--no-partial-parse")
+    assert done.code == 0, done.output
+    assert (out / "catalog.json").is_file()
+    events = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
+    return Parsed(json.loads((out / "manifest.json").read_text("utf-8")), events, done.queries)
 
 
 def layer(node: dict[str, Any]) -> str:
@@ -85,6 +76,11 @@ def test_parsing_warns_of_nothing(parsed: Parsed) -> None:
         if event["info"]["level"] in {"warn", "error"} or event["info"]["name"] == "InvalidMacroAnnotation"
     ]
     assert said == []
+
+
+def test_compiling_asks_no_table(parsed: Parsed) -> None:
+    """Nothing is built yet: every model, every test and every hook renders without the warehouse."""
+    assert parsed.queries == []
 
 
 def test_models_lie_in_a_layer(parsed: Parsed) -> None:

@@ -1,0 +1,128 @@
+"""Macros in dbt's unit tests and in its commands that only render: none of them asks the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from dbt.adapters.spark.relation import SparkRelation
+
+from .feeds import shop
+from .harness import Renderer, assert_parses, relation
+
+ORDERS = "__dbt__cte__shop__orders"
+LOG, STATE = "__dbt__cte__stg_shop__orders", "__dbt__cte__slv_shop__orders_state"
+
+
+def given(identifier: str) -> SparkRelation:
+    """What `ref()` or `source()` returns in a unit test."""
+    created: SparkRelation = SparkRelation.create(type=SparkRelation.CTE, identifier=identifier)
+    return created.quote(identifier=False)
+
+
+def unit_test(tested: str, **config: Any) -> Renderer:
+    """A unit test of a model of the shop."""
+    renderer = shop()
+    settings = {
+        "file_format": "delta",
+        "materialized": "incremental",
+        "post-hook": [{"sql": "record_applied_batches()"}],
+    }
+    renderer.nodes[tested]["config"] |= {"incremental_strategy": "merge", **settings, **config}
+    renderer.tested = tested
+    return renderer
+
+
+def test_unit_test_of_a_change_log() -> None:
+    hooks = [{"sql": "{{ alluvium.record_applied_files() }}"}]
+    renderer = unit_test("model.stg", incremental_strategy="append", **{"post-hook": hooks})
+    sql = renderer.render("decode_debezium", given(ORDERS))
+    assert f"from {ORDERS}" in sql
+    assert "unit_test+0+0000000000.json" in sql
+    assert "_metadata" not in sql
+    assert_parses(sql)
+    assert renderer.queries == []
+    assert renderer.render("given_records", {"relation": given(ORDERS)}) in renderer.render(
+        "bronze_records", {"relation": given(ORDERS)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "value"), [("soft", "_cdc_image.`note`"), ("hard", "if(_cdc_op = 'd', null, _cdc_image.`note`)")]
+)
+def test_unit_test_of_a_state_has_the_settings_of_its_model(policy: str, value: str) -> None:
+    meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": policy}}
+    renderer = unit_test("model.state", meta=meta)
+    sql = renderer.sql("current_state", given(LOG))
+    assert f"from {LOG} where _cdc_kind = 'change')" in sql
+    assert renderer.queries == []
+    assert renderer.render("own_config") is renderer.nodes["model.state"]["config"]
+    assert renderer.render("own_model")["name"] == "slv_shop__orders_state"
+    assert value in sql
+
+
+def test_unit_test_of_a_model_that_would_not_build() -> None:
+    refused = unit_test("model.state", materialized="table").refusal("current_state", given(LOG))
+    assert 'materialized is "table"; allowed: incremental' in refused
+
+
+def test_unit_test_of_a_history_and_of_views() -> None:
+    renderer = unit_test("model.state", meta={"cdc": {"stored_as_scd_type": 2}})
+    assert f"from {LOG}" in renderer.sql("scd2_from_changes", given(LOG))
+    renderer = unit_test("model.slv")
+    assert renderer.sql("living_rows", given(STATE)).endswith(f"from {STATE} where not _is_deleted")
+    assert renderer.sql("changed_keys", given(STATE), ["id"]) == f"select `id` from {STATE}"
+    assert renderer.queries == []
+
+
+def test_unit_test_makes_its_table_as_dbt_does() -> None:
+    renderer = unit_test("model.slv")
+    renderer.sql("spark__create_table_as", True, relation("sums_by_name__dbt_tmp"), "select 1")
+    assert renderer.sql("spark__drop_relation", relation("sums_by_name__dbt_tmp")) == "dbt-spark's own drop"
+    assert renderer.made == ["select 1"]
+    assert renderer.queries == []
+
+
+def test_unit_test_knows_the_parents_of_the_tested_model() -> None:
+    renderer = unit_test("model.state")
+    assert renderer.render("node_of_input", given(LOG))["name"] == "stg_shop__orders"
+    assert renderer.render("node_of_input", given(STATE)) is None
+
+
+def test_unit_test_without_the_plugin() -> None:
+    refused = Renderer(tested="model.state").refusal("current_state", given(LOG))
+    assert "unit test sums_by_name: dbt gives unit tests an empty graph" in refused
+
+
+@pytest.mark.parametrize("which", ["build", "run", "retry", "test"])
+def test_unit_test_is_no_run(which: str) -> None:
+    renderer = Renderer(which=which, tested="model.state")
+    assert renderer.render("is_unit_test") is True
+    assert not renderer.render("is_run")
+    assert not renderer.render("may_query")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"which": "compile"}, {"which": "generate"}, {"which": "list"}, {"execute": False}]
+)
+def test_nothing_is_asked_where_dbt_only_renders(settings: Mapping[str, Any]) -> None:
+    renderer = Renderer(columns=["id"], **settings)
+    assert renderer.render("may_query") is False
+    assert renderer.render("query_rows", "select 1") == []
+    assert renderer.render("columns_in_relation", relation("stg_shop__orders")) == []
+    assert renderer.queries == []
+
+
+@pytest.mark.parametrize("which", ["build", "test", "run-operation", "show"])
+def test_other_commands_ask(which: str) -> None:
+    assert Renderer(which=which).render("may_query") is True
+
+
+def test_lines_are_counted_by_compiled_sql() -> None:
+    renderer = shop()
+    renderer.which = "compile"
+    sql = renderer.render("unaccounted_lines", relation("stg_shop__orders"))
+    assert "and batch = (select max(_cdc_batch) from silver.stg_shop__orders)" in sql
+    assert renderer.queries == []
+    assert_parses(sql)
