@@ -20,7 +20,9 @@ WITHOUT_SPARK = (
     "alluvium doctor landing --connector connector.json",
     "alluvium scaffold landing --source shop",
     r"sed -i -e '/- name: total$/a\            data_type: decimal(14,2)' "
-    r"-e '/- name: due$/,/data_type/s/bigint/date/' models/bronze/shop/_shop__sources.yml",
+    r"-e '/- name: due$/,/data_type/s/bigint/date/' "
+    r"-e '/- name: products$/,/columns:/s/^\( *\)replica_identity/\1key: [sku]\n&/' "
+    "models/bronze/shop/_shop__sources.yml",
 )
 WITH_SPARK = (
     "dbt build",

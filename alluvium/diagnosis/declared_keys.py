@@ -36,7 +36,7 @@ def entities_with_declared_key(inspection: Inspection, directory: Path) -> list[
         tables = tables_of(inspection, entities, declared)
         for entity in entities:
             table = tables.get(place_of(entity))
-            if table and table.location is not None and is_key_known(entity, table):
+            if table and table.location is not None and is_key_known(table):
                 known.add(place_of(entity))
     return [entity for entity in entities if place_of(entity) in known]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from alluvium.inspection.keys import note_on_deletes
 from alluvium.inspection.order import has_position
 from alluvium.inspection.own_names import is_own_name
 from alluvium.inspection.records import NO_BYTES
@@ -109,6 +110,17 @@ def _deletes(entity: Entity, where: str) -> Iterator[Finding]:
         f"{counted(sum(entity.ops.values()), 'flattened record')}, none with `__deleted`{dropped}",
         "Set `delete.tombstone.handling.mode=rewrite` in ExtractNewRecordState, and take a new snapshot.",
     )
+
+
+def _deletes_of_nothing(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.deletes_of_nothing and entity.connector != "mongodb":
+        yield Finding(
+            "deletes-not-sent",
+            where,
+            note_on_deletes(entity.deletes_of_nothing),
+            "Set `ALTER TABLE ... REPLICA IDENTITY DEFAULT`, or `FULL` for a table without a primary key, and take a "
+            "new snapshot.",
+        )
 
 
 def _documents(entity: Entity, where: str) -> Iterator[Finding]:
@@ -309,13 +321,14 @@ def _key(entity: Entity, where: str) -> Iterator[Finding]:
         yield Finding(
             "key-unknown",
             where,
-            f"{', '.join(entity.key.columns) or 'no key'}: {entity.key.why}",
+            f"{', or '.join(map(', '.join, entity.key.candidates)) or 'no key'}: {entity.key.why}",
             "Say the key in `meta.cdc`; `key: []` for a table that has none.",
         )
 
 
 _RULES = (
     _deletes,
+    _deletes_of_nothing,
     _documents,
     _truncates,
     _placeholders,

@@ -219,12 +219,12 @@ def describe_entity(
         _partitions(found, reading),
         has_message_keys=any(isinstance(message_key, dict) for message_key in reading.message_keys),
         times=_times(columns, reading),
-        folders_by=[name for name in folders_by if name not in key.columns],
+        folders_by=[name for name in folders_by if name not in key.likely],
     )
     connector = _connector(reading)
     images = ImagesBefore(None)
     if connector == "postgresql":
-        images = images_before(reading.changes, key.columns, is_flattened=shape == "flattened")
+        images = images_before(reading.changes, key.likely, is_flattened=shape == "flattened")
     of_snapshots = question_of_lone_rows(reading.snapshots)
     declared_types = table.types if table else {}
     decimals = _decimals(columns, reading, declared_types)
@@ -293,6 +293,10 @@ def _has_envelopes(reading: Reading) -> bool:
     return reading.kinds.keys() == {"envelope", "flattened"} and _connector(reading) != "mongodb"
 
 
+# Types that a column has which is a key alone; decimals have a scale, or are asked about.
+_TYPES_OF_KEYS = ("tinyint", "smallint", "int", "bigint", "string", "binary", "decimal")
+
+
 def _key(
     found: Found, reading: Reading, shape: str | None, table: DeclaredTable | None, columns: Sequence[Column]
 ) -> Key:
@@ -314,11 +318,12 @@ def _key(
         return of_messages
     name = _entity_name(found, reading)
     candidates = [column.name for column in columns if not column.has_nulls]
+    weak = [column.name for column in columns if not column.type.data_type.startswith(_TYPES_OF_KEYS)]
     images = [change.after for change in reading.changes if change.after]
     key = (
-        key_of_rows(name, images, candidates, folders)
+        key_of_rows(name, images, candidates, folders, weak)
         if shape == "row"
-        else key_by_data(name, reading.changes, candidates, folders)
+        else key_by_data(name, reading.changes, candidates, folders, weak)
     )
     if of_messages:
         is_none = shape != "row" or is_coarser(of_messages.columns, key, images)
@@ -376,13 +381,13 @@ def _partitions(found: Found, reading: Reading) -> int:
 
 
 def _moved_keys(reading: Reading, key: Key) -> int:
-    if not key.columns:
+    if not key.likely:
         return 0
     folders: dict[Any, set[str]] = {}
     for change, folder in zip(reading.changes, reading.folders, strict=True):
         image = change.after or change.before
         if image is not None:
-            folders.setdefault(tuple(str(image.get(name)) for name in key.columns), set()).add(folder)
+            folders.setdefault(tuple(str(image.get(name)) for name in key.likely), set()).add(folder)
     return sum(1 for found in folders.values() if len(found) > 1)
 
 
@@ -422,10 +427,11 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
     versions = versions_of_fields(schema for _, schema in schemas)
     described = {name: newest_that_holds_all(found) for name, found in versions.items()}
     declared = held_against_values(table.types, reading.values, described) if table else {}
-    unsaid = reading.values.keys() - _columns_said(reading) - declared.keys() - reading.first_columns
+    seen = {**reading.values_of_deletes, **reading.values}
+    unsaid = seen.keys() & {*names} - _columns_said(reading) - declared.keys() - reading.first_columns
     columns = []
     for name in names:
-        values = reading.values.get(name, Values())
+        values = seen.get(name, Values())
         if name in declared:
             proposed = declared[name]
         elif (
@@ -446,7 +452,8 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
             proposed = replace(proposed, question=_question_of_default(name, sent, proposed))
         # Added later, in records that have no word for its default.
         lacks_default = default is None and name in unsaid
-        columns.append(Column(name, proposed, values.present < reading.images, hides_nulls, default, lacks_default))
+        has_nulls = reading.values.get(name, Values()).present < reading.images - reading.empty_images
+        columns.append(Column(name, proposed, has_nulls, hides_nulls, default, lacks_default))
     return tuple(columns)
 
 
@@ -456,7 +463,9 @@ def _names_in_order(reading: Reading) -> list[str]:
     of_images = [(time, names) for names, time in reading.orders.items()]
     orders = sorted([*of_schemas, *of_images], key=lambda entry: entry[0])
     ordered = newest_order([names for _, names in orders])
-    return [*ordered, *(name for name in reading.values if name not in ordered)]
+    # A delete may be the first event that has a column. From deletes alone nobody knows the others.
+    of_deletes = reading.values_of_deletes if reading.images else ()
+    return list(dict.fromkeys([*ordered, *reading.values, *of_deletes]))
 
 
 def _added_default(said: Schema | None, declared: str | None, proposed: ProposedType) -> tuple[Any, Any]:
@@ -483,7 +492,7 @@ def _numbers(columns: Sequence[Column], key: Key, reading: Reading, said: Collec
         if column.name in said:
             continue
         is_plain = column.type.data_type in ("int", "bigint") and not column.type.question
-        is_plain = is_plain and not column.type.semantic_type and column.name not in key.columns
+        is_plain = is_plain and not column.type.semantic_type and column.name not in key.likely
         if is_plain and may_be_times(column.name, reading.values.get(column.name, Values())):
             yield column.name
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,15 @@ from alluvium.wording import counted
 
 from .delete_images import columns_of_deletes
 from .key_names import inner_columns, is_named_like_key, is_own_key
-from .living_rows import Inserts, count_inserts, is_key, values_of
+from .living_rows import Inserts, count_inserts, has_values, is_key, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from .living_rows import RowChange
 
+MAX_CANDIDATES = 8
+"""Answers that a question names."""
 MAX_KEY_COLUMNS = 4
 """Longest key that is looked for in the data; a longer one has to be seen in message keys or schema changes."""
 MAX_SETS = 1_000
@@ -36,14 +38,36 @@ class Key:
     """A proposed key.
 
     Attributes:
-        columns: in their order; none where the table seems to have no key.
+        columns: in their order; none where the table seems to have no key, or where it is asked about: with a wrong key
+            one row would overwrite another.
         why: what says so: the message key, the schema changes, the outbox router, or the data.
-        question: what has to be confirmed, or None where the key is certain.
+        question: what the files cannot tell, or None where the key is certain.
+        candidates: the possible answers, the likeliest first.
     """
 
     columns: tuple[str, ...]
     why: str
     question: str | None = None
+    candidates: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def likely(self) -> tuple[str, ...]:
+        """The key, or the likeliest answer to the question: to look at the events with, not to write."""
+        return self.columns or next(iter(self.candidates), ())
+
+
+def _asked(candidates: Sequence[Sequence[str]], why: str, doubt: str, more: str = "") -> Key:
+    """No key, and the question for it.
+
+    Args:
+        candidates: the possible answers, the likeliest first.
+        why: what speaks for them.
+        doubt: why none of them is taken.
+        more: the rest of the question, behind the candidates.
+    """
+    named = [", ".join(columns) for columns in candidates[:MAX_CANDIDATES]]
+    question = f"is the key {', or is it '.join(named)}{more}? {doubt}"
+    return Key((), why, question, tuple(tuple(columns) for columns in candidates))
 
 
 def key_of_messages(keys: Sequence[Any], columns: Iterable[str]) -> Key | None:
@@ -66,13 +90,18 @@ def contradicted(of_messages: Key, by_data: Key) -> Key:
         of_messages: by the messages' own keys.
         by_data: by the changes, or by the rows.
     """
-    question = f"{_is_the_key(of_messages.columns)}, as the messages have it"
-    if by_data.columns:
-        question += f", or is it {', '.join(by_data.columns)}"
+    question = f"is the key {', '.join(of_messages.columns)}, as the messages have it"
+    if by_data.likely:
+        question += f", or is it {', '.join(by_data.likely)}"
     said = (
         "Several rows have one value of it, or one row has several: message.key.columns and ValueToKey make such keys."
     )
-    return Key((), f"{of_messages.why}, which the rows do not bear out", f"{question}? {said}")
+    return Key(
+        (),
+        f"{of_messages.why}, which the rows do not bear out",
+        f"{question}? {said}",
+        (*by_data.candidates, of_messages.columns) if by_data.candidates else (by_data.columns, of_messages.columns),
+    )
 
 
 def is_coarser(columns: Sequence[str], key: Key, rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -83,8 +112,8 @@ def is_coarser(columns: Sequence[str], key: Key, rows: Sequence[Mapping[str, Any
         key: by the rows.
         rows: of the files.
     """
-    told, said = (len({values_of(row, names) for row in rows}) for names in (key.columns, columns))
-    return bool(key.columns) and said < told == len(rows)
+    told, said = (len({values_of(row, names) for row in rows}) for names in (key.likely, columns))
+    return bool(key.likely) and said < told == len(rows)
 
 
 def held_against_messages(key: Key, keys: Sequence[Any], images: Iterable[Mapping[str, Any]]) -> Key:
@@ -99,8 +128,7 @@ def held_against_messages(key: Key, keys: Sequence[Any], images: Iterable[Mappin
     rows = {values_of(image, key.columns) for image in images} - {None}
     if key.question or not key.columns or not 0 < len(plain) < len(rows):
         return key
-    said = f"{len(rows)} values of it have no more than {len(plain)} message keys"
-    return replace(key, question=f"{_is_the_key(key.columns)}? The {said}.")
+    return _asked([key.columns], key.why, f"The {len(rows)} values of it have no more than {len(plain)} message keys.")
 
 
 def asked_for_deliveries(key: Key, doubtful: int) -> Key:
@@ -113,15 +141,33 @@ def asked_for_deliveries(key: Key, doubtful: int) -> Key:
     if key.question or not key.columns or not doubtful:
         return key
     said = f"{counted(doubtful, 'create')} with the lsn and the values of the one before"
-    return replace(
-        key,
-        question=f"{_is_the_key(key.columns)}? There {'is' if doubtful == 1 else 'are'} {said}: delivered twice, or "
+    return _asked(
+        [key.columns],
+        key.why,
+        f"There {'is' if doubtful == 1 else 'are'} {said}: delivered twice, or "
         "equal rows of one COPY into a table without a key (key: []).",
     )
 
 
+def note_on_deletes(count: int) -> str:
+    """What to say of deletes without an image.
+
+    Args:
+        count: of them.
+    """
+    has, which = ("has", "which row it deletes") if count == 1 else ("have", "which rows they delete")
+    return (
+        f"{counted(count, 'delete')} {has} no image, so nothing says {which}: REPLICA IDENTITY NOTHING, or a table "
+        "without a key"
+    )
+
+
 def key_by_data(
-    entity: str, changes: Sequence[RowChange], candidates: Sequence[str], folders: Sequence[str] = ()
+    entity: str,
+    changes: Sequence[RowChange],
+    candidates: Sequence[str],
+    folders: Sequence[str] = (),
+    weak: Collection[str] = (),
 ) -> Key:
     """The key by the changes: what the images of deletes have of their rows, or else what no two rows have at once.
 
@@ -130,21 +176,36 @@ def key_by_data(
         changes: in the order of their partitions.
         candidates: columns that are never null, in their order.
         folders: columns that the files are parted by, the outermost first.
+        weak: columns that are no key alone, whatever their values: times, fractions, lists.
     """
-    unique = _unique(entity, changes, candidates, folders)
-    named, doubtful = columns_of_deletes(changes, unique.columns, candidates) if unique.columns else ((), ())
-    if not named:
-        return unique
-    question = None
-    if doubtful:
-        question = (
-            f"{_is_the_key(named)}? The deletes have one value of {', '.join(doubtful)} only, which may be the default."
-        )
-    return Key(named, "all that the images of deletes have of their rows", question)
+    changes = [
+        change
+        for change in changes
+        if change.op == "t" or has_values(change.before if change.op == "d" else change.after)
+    ]
+    unique = _unique(entity, changes, candidates, folders, weak)
+    for columns in [unique.columns] if unique.columns else unique.candidates:
+        named, doubtful = columns_of_deletes(changes, columns, candidates)
+        if named:
+            return _key_of_deletes(named, doubtful)
+    return unique
+
+
+def _key_of_deletes(named: tuple[str, ...], doubtful: tuple[str, ...]) -> Key:
+    why = f"the only column{'s' if len(named) > 1 else ''} in the before images of deletes"
+    if not doubtful:
+        return Key(named, why)
+    without = tuple(name for name in named if name not in doubtful)
+    doubt = f"The deletes have one value of {', '.join(doubtful)} only, which may be the default."
+    return _asked([named, without], why, doubt)
 
 
 def key_of_rows(
-    entity: str, rows: Sequence[Mapping[str, Any]], candidates: Sequence[str], folders: Sequence[str] = ()
+    entity: str,
+    rows: Sequence[Mapping[str, Any]],
+    candidates: Sequence[str],
+    folders: Sequence[str] = (),
+    weak: Collection[str] = (),
 ) -> Key:
     """The key of bare rows, which may have one row several times: by name where no column is unique.
 
@@ -153,53 +214,60 @@ def key_of_rows(
         rows: of the files.
         candidates: columns that are never null, in their order.
         folders: columns that the files are parted by, the outermost first.
+        weak: columns that are no key alone, whatever their values: times, fractions, lists.
     """
     named = [name for name in candidates if is_named_like_key(name)]
-    unique = [name for name in named if _count(rows, name) == len(rows)]
-    if unique:
-        return _named_key(
-            entity,
-            unique,
-            named,
-            folders,
-            rows,
-            Inserts(len(rows), len(rows) - 1),
-            f"unique in {counted(len(rows), 'row')}",
-        )
+    unique = [name for name in candidates if _count(rows, name) == len(rows)]
+    if any(name in named for name in unique):
+        why = f"unique in {counted(len(rows), 'row')}"
+        return _single_key(entity, unique, candidates, folders, weak, Inserts(len(rows), len(rows) - 1), why)
     if not named:
         return Key((), f"no column of {len(rows)} rows is called like a key", "which columns are the key?")
-    first = min(named, key=lambda name: not is_own_key(name, entity))
-    why = f"its name; {len(rows)} rows have {_count(rows, first)} values of it"
-    return Key((first,), why, f"{_is_the_key([first])}? Bare rows do not say which of them are one row.")
+    named.sort(key=lambda name: not is_own_key(name, entity))
+    why = f"its name; {len(rows)} rows have {_count(rows, named[0])} values of it"
+    return _asked([(name,) for name in named], why, "Bare rows do not say which of them are one row.")
 
 
-def _unique(entity: str, changes: Sequence[RowChange], candidates: Sequence[str], folders: Sequence[str]) -> Key:
-    """The shortest set of columns by which the changes make sense: no two rows of a table have it at once.
+def _unique(
+    entity: str,
+    changes: Sequence[RowChange],
+    candidates: Sequence[str],
+    folders: Sequence[str],
+    weak: Collection[str],
+) -> Key:
+    """The shortest sets of columns by which the changes make sense: no two rows of a table have one of them at once.
 
     Inserts of a key that lives are allowed inside a transaction (a swap of keys) as long as one row is left at its end.
     """
     rows = [change.after for change in changes if change.after]
-    why = f"unique in {counted(len(rows), 'image')} of the data"
-    named = [name for name in candidates if is_named_like_key(name)]
-    apart = _rows_apart(changes, candidates)
-    unique = [name for name in named if apart.are_told_by([name]) and is_key(changes, [name])]
-    if unique:
-        return _named_key(entity, unique, named, folders, rows, count_inserts(changes), why)
     images = counted(len(rows), "image")
+    why = f"unique in {images} of the data"
+    apart = _rows_apart(changes, candidates)
     if not apart.are_told_by(candidates):
         return Key((), f"not even all columns without NULL are unique together in {images}", _HAS_IT_A_KEY)
-    others = [name for name in candidates if name not in named]
-    sets = (
-        tuple(name for name in candidates if name in names)
-        for length in range(1, min(MAX_KEY_COLUMNS, len(candidates)) + 1)
-        for names in combinations([*named, *others], length)
-    )
-    likely = (columns for columns in islice(sets, MAX_SETS) if apart.are_told_by(columns))
-    for columns in islice(likely, MAX_PLAYED_SETS):
-        if is_key(changes, columns):
-            return Key(columns, why, f"{_is_the_key(columns)}?")
-    tried = "no set" if next(sets, None) is None else "none of the sets that were tried"
-    return Key((), f"{tried} of up to {MAX_KEY_COLUMNS} columns is unique in {images}", _HAS_IT_A_KEY)
+    named = [name for name in candidates if is_named_like_key(name)]
+    ordered = [*named, *(name for name in candidates if name not in named)]
+    tried = 0
+    for length in range(1, min(MAX_KEY_COLUMNS, len(candidates)) + 1):
+        sets = (tuple(name for name in candidates if name in names) for names in combinations(ordered, length))
+        left = max(0, MAX_SETS - tried)
+        chosen = list(islice(sets, left))
+        tried += len(chosen)
+        likely = islice((columns for columns in chosen if apart.are_told_by(columns)), MAX_PLAYED_SETS)
+        found = [columns for columns in likely if is_key(changes, columns)]
+        if found and length == 1:
+            unique = [name for (name,) in found]
+            return _single_key(entity, unique, candidates, folders, weak, count_inserts(changes), why)
+        if found:
+            doubt = "Each is unique in these files." if len(found) > 1 else "It may be unique by chance."
+            return _asked(found, why, doubt)
+        if next(sets, None) is not None:
+            return Key(
+                (),
+                f"none of the sets that were tried of up to {MAX_KEY_COLUMNS} columns is unique in {images}",
+                _HAS_IT_A_KEY,
+            )
+    return Key((), f"no set of up to {MAX_KEY_COLUMNS} columns is unique in {images}", _HAS_IT_A_KEY)
 
 
 @dataclass(frozen=True)
@@ -227,47 +295,51 @@ def _rows_apart(changes: Sequence[RowChange], columns: Sequence[str]) -> _RowsAp
     return _RowsApart(len(rows), {name: [str(row.get(name)) for row in rows] for name in columns})
 
 
-def _named_key(
+def _single_key(
     entity: str,
     unique: Sequence[str],
-    named: Sequence[str],
+    candidates: Sequence[str],
     folders: Sequence[str],
-    rows: Sequence[Mapping[str, Any]],
+    weak: Collection[str],
     inserts: Inserts,
     why: str,
 ) -> Key:
-    """The best of the columns that are called like a key and unique, with what has to be asked about it.
+    """The column that is the key: by its name, or where enough rows could have contradicted it and no other.
 
     Args:
         entity: name of the table.
-        unique: those columns, in their order.
-        named: all columns that are called like a key.
+        unique: columns that are unique, in their order.
+        candidates: all columns without NULL, in their order.
         folders: columns that the files are parted by, the outermost first.
-        rows: images of the table.
+        weak: columns that are no key alone.
         inserts: what could have contradicted a column.
         why: what says so.
     """
+    named = [name for name in candidates if is_named_like_key(name)]
     inner = inner_columns(unique, folders)
-    own = {name for name in unique if is_own_key(name, entity, [other for other in named if other != name])}
-    ranked = sorted(own or inner, key=lambda name: (name.lower() != "id", -_count(rows, name)))
-    first, rivals = ranked[0], [name for name in ranked[1:] if name not in own]
-    is_certain = bool(own) or len(inner) < len(unique)
-    question = None
+    own = [name for name in unique if is_own_key(name, entity, [other for other in named if other != name])]
+    # The conventional name: other columns may be unique beside it (an email, a name).
+    own = [name for name in own if name.lower() == "id"] or own
+    strong = [name for name in inner if name not in weak] or inner
+    ranked = sorted(strong, key=lambda name: (name not in own, name not in named))
+    # A folder inside of another one's: a customer has several orders.
+    parted = [name for name in folders if name in inner] if len(inner) < len(unique) else []
+    best = own or parted or ranked
+    answers = [(name,) for name in dict.fromkeys([*best, *ranked])]
     if not (inserts.rows if own else inserts.tests):
-        question = f"{_is_the_key([first])}? Nothing in the files could show that it is not."
-    # Of two answers none is taken before the user has: the wrong one would make one row of several, without a word.
-    elif rivals:
-        return Key((), why, f"{_is_the_key([first])}, or is it {', or '.join(rivals)}? Each is unique in these files.")
-    elif not is_certain and len(named) > 1 and inserts.tests < MIN_TESTS_OF_FIRST:
-        others = ", ".join(name for name in named if name != first)
-        return Key((), why, f"{_is_the_key([first])} alone, or together with {others}?")
-    elif not is_certain and inserts.tests < MIN_TESTS:
-        question = f"{_is_the_key([first])}? It may be unique by chance in {len(rows)} images."
-    return Key((first,), why, question)
-
-
-def _is_the_key(columns: Sequence[str]) -> str:
-    return f"is the key {', '.join(columns)}"
+        return _asked(answers, why, "Nothing in the files could show that it is not.")
+    if len(best) > 1:
+        return _asked(answers, why, "Each is unique in these files.")
+    (first,) = best
+    others = [name for name in named if name != first]
+    if not own and not parted:
+        if first not in named:
+            return _asked(answers, why, "Its name does not say so.")
+        if others and inserts.tests < MIN_TESTS_OF_FIRST:
+            return _asked(answers, why, "It may be unique by chance.", f" alone, or together with {', '.join(others)}")
+        if inserts.tests < MIN_TESTS:
+            return _asked(answers, why, f"It may be unique by chance in {counted(inserts.rows, 'row')}.")
+    return Key((first,), why)
 
 
 def _count(rows: Sequence[Mapping[str, Any]], name: str) -> int:

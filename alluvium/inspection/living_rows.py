@@ -145,6 +145,11 @@ def _played(changes: Sequence[RowChange], key_of: Callable[[Mapping[str, Any] | 
     return rows
 
 
+def has_values(image: Mapping[str, Any] | None) -> bool:
+    """Whether an image says anything of its row: with REPLICA IDENTITY NOTHING it is null, or has NULLs only."""
+    return image is not None and any(value is not None for value in image.values())
+
+
 def values_of(image: Mapping[str, Any] | None, columns: Sequence[str]) -> tuple[str, ...] | None:
     """The values of columns as texts; None where the image or one of them is not there."""
     if image is None or any(image.get(name) is None for name in columns):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from alluvium.spark_udfs.record import describe
 
 from .deliveries import Deliveries
-from .living_rows import RowChange, transaction_of
+from .living_rows import RowChange, has_values, transaction_of
 from .mixtures import without_numbers
 from .names import ObjectName, parse_name
 from .objects import UnreadableObjectError
@@ -130,8 +130,10 @@ class Reading:
     schemas: dict[int, Schema] = field(default_factory=dict)
     schema_times: dict[int, float] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
+    values_of_deletes: dict[str, Values] = field(default_factory=dict)
     orders: dict[tuple[str, ...], float] = field(default_factory=dict)
     images: int = 0
+    empty_images: int = 0
     deletes_of_nothing: int = 0
     partial_updates: int = 0
     first_columns: frozenset[str] = frozenset()
@@ -225,11 +227,15 @@ class Reading:
             self.schema_times[id(record.schema)] = max(before_it, moment.timestamp()) if moment else before_it
         before, after = _images_of(op, record)
         # A document is named by the message's key, too, where the sink has stored that.
-        self.deletes_of_nothing += op == "d" and before is None and not record.is_stored
+        self.deletes_of_nothing += op == "d" and not has_values(before) and not record.is_stored
         self.partial_updates += op == "u" and after is None
         if after is not None:
             self._add_image(after)
+            self.empty_images += not has_values(after)
             self._add_order(tuple(after), moment.timestamp() if moment else 0.0)
+        elif op == "d" and before is not None:
+            for column, value in before.items():
+                self.values_of_deletes.setdefault(column, Values()).add(value)
         if not is_copy:
             self._add_change("r" if record.kind == "row" else op, record, partition)
 

@@ -12,6 +12,8 @@ from rich.text import Text
 
 from alluvium.wording import counted
 
+from .keys import note_on_deletes
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -143,16 +145,19 @@ def _print_errors(console: Console, entity: Entity) -> None:
 
 def _facts(entity: Entity) -> list[tuple[str, str]]:
     stored = ", key, headers and metadata in each line" if entity.has_store_envelope else ""
+    key = ", ".join(entity.key.columns) or ("not known" if entity.key.question else "none")
     facts = [
         ("files", f"{entity.location or '.'}{'/' + entity.name_filter if entity.name_filter else ''}"),
         ("layout", f"{entity.layout or 'no offsets in the names'}{stored}"),
-        ("key", f"{', '.join(entity.key.columns) or 'none'}: {entity.key.why}"),
+        ("key", f"{key}: {entity.key.why}"),
         ("order", entity.order.why),
     ]
     if entity.connector:
         facts.append(("connector", " ".join([entity.connector, *entity.versions])))
     if entity.ops:
         facts.append(("changes", ", ".join(f"{count:,} {op}" for op, count in sorted(entity.ops.items()))))
+    if entity.deletes_of_nothing and entity.connector != "mongodb":
+        facts.append(("deletes", note_on_deletes(entity.deletes_of_nothing)))
     if entity.controls:
         facts.append(("control", ", ".join(f"{count:,} {kind}" for kind, count in sorted(entity.controls.items()))))
     if entity.first_change and entity.last_change:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from alluvium.inspection.keys import note_on_deletes
 from alluvium.inspection.shapes import CLOUD_EVENT, OTHER_CONVERTER
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def of_feeds(feeds: Sequence[Feed], sources: Change, *, history: bool) -> Iterat
     """
     for feed in feeds:
         yield from ((feed.entity.name, notice) for notice in feed.notices)
+        if not feed.declared and feed.entity.deletes_of_nothing and feed.entity.connector != "mongodb":
+            yield feed.entity.name, f"{note_on_deletes(feed.entity.deletes_of_nothing)}."
         if feed.lacks_filter and sources.kind == "kept":
             said = f"options: {{pathGlobFilter: {feed.name_filter}}}"
             yield feed.entity.name, f"files of others in its folder are read as its own; say {said} in its external."

@@ -79,7 +79,7 @@ def questions_of(
     }
     for text in entity.questions:
         if text == entity.key.question:
-            yield _of_key(entity, text, declared)
+            yield Question(text, is_open=declared is None or not is_key_known(declared))
         elif text == entity.order.question:
             yield Question(text, is_open=not (declared and _orders(declared)))
         elif text in answered_by:
@@ -121,20 +121,9 @@ def _is_asked(text: str, declared: DeclaredTable) -> bool:
     return any(is_of_one_subject(comment, on_one_line(text)) for comment in declared.comments)
 
 
-def is_key_known(entity: Entity, declared: DeclaredTable) -> bool:
-    """Whether a declaration says the key: it has one, and no comment asks whether it is the right one."""
-    proposed = list(entity.key.columns)
-    is_proposal = bool(proposed) and declared.key == proposed
-    question = entity.key.question
-    return declared.key is not None and not (is_proposal and question and _is_asked(question, declared))
-
-
-def _of_key(entity: Entity, text: str, declared: DeclaredTable | None) -> Question:
-    has_proposal = bool(entity.key.columns)
-    is_open = declared is None or not is_key_known(entity, declared)
-    if has_proposal:
-        text += " After another answer run alluvium scaffold again: tests of its models name the key."
-    return Question(text, is_open=is_open, has_proposal=has_proposal)
+def is_key_known(declared: DeclaredTable) -> bool:
+    """Whether a declaration says the key: none is written that is only likely."""
+    return declared.key is not None
 
 
 def _orders(declared: DeclaredTable) -> bool:

@@ -31,11 +31,13 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def edited(root: Path, old: str, new: str) -> None:
+def declare(root: Path, key: str) -> None:
     file = root / "project" / SOURCES
     text = file.read_text(encoding="utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), encoding="utf-8")
+    assert "key:" not in text
+    file.write_text(
+        text.replace("            cdc:\n", f"            cdc:\n              key: {key}\n"), encoding="utf-8"
+    )
 
 
 def is_found(root: Path, project: str | None = "project", folder: str = "landing") -> bool:
@@ -43,19 +45,12 @@ def is_found(root: Path, project: str | None = "project", folder: str = "landing
     return "key-unknown" in {one.code for one in diagnose(inspection, (), root / project if project else None)}
 
 
-def test_key_that_is_asked_about(root: Path) -> None:
+@pytest.mark.parametrize("key", ["[]", "[note]", "[order_id]"])
+def test_key_that_is_declared(root: Path, key: str) -> None:
     assert is_found(root)
-    file = root / "project" / SOURCES
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    file.write_text("".join(line for line in lines if "is the key order_id?" not in line), encoding="utf-8")
+    declare(root, key)
     assert not is_found(root)
     assert is_found(root, None)
-
-
-@pytest.mark.parametrize("key", ["[]", "[note]"])
-def test_key_that_is_declared(root: Path, key: str) -> None:
-    edited(root, "key: [order_id]", f"key: {key}")
-    assert not is_found(root)
     (root / "landing").rename(root / "moved")
     assert is_found(root, folder="moved"), "these files are no table of it"
 
@@ -67,7 +62,7 @@ def test_folder_that_is_no_project(root: Path) -> None:
 
 @pytest.mark.parametrize("place", ["directory", "option", None])
 def test_command(root: Path, place: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    edited(root, "key: [order_id]", "key: [note]")
+    declare(root, "[note]")
     project = str(root / "project")
     monkeypatch.chdir(project if place == "directory" else root)
     more = ["--project-dir", project] if place == "option" else []

@@ -271,7 +271,7 @@ def test_records(root: Path, code: str, records: list[Any]) -> None:
     ("records", "code", "is_loss"),
     [
         ([("d", None, None)], "deletes-not-sent", True),
-        ([("d", "{}", None)], "deletes-not-sent", None),
+        ([("d", '{"_id": 1}', None)], "deletes-not-sent", None),
         ([("u", None, None)], "changes-not-sent", True),
         # The document of the first was deleted before the connector looked it up.
         ([("u", None, None), ("u", None, "{}")], "changes-not-sent", False),

@@ -112,7 +112,12 @@ def test_json_has_all_that_was_found(
     assert found["others"] == ["topics/README.txt"]
     orders, transactions = found["entities"]
     assert (orders["name"], orders["topic"], orders["location"]) == ("orders", TOPIC, f"topics/{TOPIC}")
-    assert orders["key"] == {"columns": ["order_id"], "why": "unique in 4 images of the data", "question": None}
+    assert orders["key"] == {
+        "columns": ["order_id"],
+        "why": "unique in 4 images of the data",
+        "question": None,
+        "candidates": [],
+    }
     assert orders["ops"] == {"r": 1, "c": 2, "u": 1, "d": 2}
     assert orders["offsets"] == {"0": {"first": 0, "last": 6, "holes": 2, "overlaps": 1}}
     assert [(error[0][-9:], error[1]) for error in orders["errors"]] == [("0004.json", 3)]

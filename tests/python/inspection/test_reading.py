@@ -331,3 +331,24 @@ def test_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.Monke
 def test_narrow_terminal(tmp_path: Path) -> None:
     text = printed(inspect(landed(tmp_path, f"{event()}\n")), width=40)
     assert all(heading in text for heading in ("entity", "shape", "format", "objects", "changes", "broken"))
+
+
+@pytest.mark.parametrize("is_flattened", [False, True])
+def test_column_that_only_a_delete_has(tmp_path: Path, is_flattened: bool) -> None:
+    image: dict[str, Any] = {"id": 1, "weight": 2.5, "note": None}
+    deleted: dict[str, Any] = {
+        "before": image,
+        "after": None,
+        "source": {"connector": "postgresql", "lsn": 2},
+        "op": "d",
+    }
+    created = json.loads(event())
+    if is_flattened:
+        created, deleted = {"id": 1, "__op": "c", "__lsn": 1}, {**image, "__deleted": "true", "__op": "d", "__lsn": 2}
+    (entity,) = inspect(landed(tmp_path, f"{json.dumps(created)}\n{json.dumps(deleted)}\n")).entities
+    assert {column.name: (column.type.data_type, column.has_nulls) for column in entity.columns} == {
+        "id": ("bigint", False),
+        "weight": ("double", True),
+        "note": ("string", True),
+    }
+    assert entity.key.columns == ("id",)

@@ -51,7 +51,12 @@ def test_topic_is_recognised(corpus: Corpus, layout: Layout, table: Table) -> No
 
 
 def test_key_is_found(corpus: Corpus, layout: Layout, table: Table) -> None:
-    assert inspected(corpus, layout)[table.topic].key.columns == table.key
+    key = inspected(corpus, layout)[table.topic].key
+    if table.name == "products" and corpus.engine == "postgresql" and not layout.store_envelope:
+        # No event tells its key from the titles: no product was deleted, and no title was changed or is there twice.
+        assert (key.columns, key.candidates[:2]) == ((), (table.key, ("title",)))
+    else:
+        assert (key.columns, key.question) == (table.key, None)
 
 
 TYPES_AS_GOOD = {

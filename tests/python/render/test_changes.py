@@ -507,8 +507,8 @@ def test_ops_decided_without(macros: Renderer, options: dict[str, Any], decided:
     for name, ops in decided.items():
         assert macros.render("ops_decided_without", name, feed(**options)) == ops
     condition = macros.render("unless_op_decides", "note", feed(**options), "x")
-    ops = ", ".join(repr(op) for op in decided["note"])
-    assert condition == (f"op not in ({ops}) and (x)" if ops else "x")
+    names = ", ".join(repr(op) for op in decided["note"])
+    assert condition == (f"op not in ({names}) and (x)" if names else "x")
 
 
 def test_is_decided_despite_text(macros: Renderer) -> None:

@@ -192,6 +192,12 @@ def test_names_that_would_meet(root: Path) -> None:
 def test_name_of_a_key_in_dbts_own_tests(root: Path, name: str, is_quoted: bool) -> None:
     landed(root / "landing", "shop.public.keyed", {name: 1, "x": "a"}, {name: 2, "x": "a"})
     scaffolded(root, entities=["keyed"])
+    sources = root / "project" / SOURCES
+    text = sources.read_text("utf-8")
+    if "key:" not in text:
+        said = f"        config: {{meta: {{cdc: {{key: [{name}]}}}}}}\n        columns:\n"
+        sources.write_text(text.replace("        columns:\n", said), "utf-8")
+        scaffolded(root, entities=["keyed"])
     (model,) = document(root, "models/silver/shop/slv_shop__keyed.yml")["models"]
     column = model["columns"][0]
     assert (column["name"], column["data_tests"], column.get("quote", False)) == (name, ["not_null"], is_quoted)
