@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alluvium.inspection.shapes import OTHER_CONVERTER
+from alluvium.inspection.messages import advice_of
 
 from .findings import Finding
 from .sinks import findings_of_sink, findings_of_storage_sink
@@ -58,10 +58,10 @@ def _findings_by_class(configuration: Configuration, inspection: Inspection | No
         )
     if is_of_cloud_events(configuration):
         yield Finding(
-            "lines-broken",
+            "messages-of-other-tools",
             configuration.name,
             f"`value.converter={configuration.options['value.converter']}`: no model reads CloudEvents",
-            OTHER_CONVERTER,
+            advice_of("CloudEvents"),
         )
     package, _, simple = configuration.class_name.lower().rpartition(".")
     short = simple.removesuffix("connector")

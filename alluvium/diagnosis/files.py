@@ -6,10 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.keys import note_on_deletes
+from alluvium.inspection.messages import FOREIGN, advice_of
 from alluvium.inspection.order import has_position
 from alluvium.inspection.own_names import is_own_name
 from alluvium.inspection.records import NO_BYTES
-from alluvium.inspection.shapes import CLOUD_EVENT, OTHER_CONVERTER
 from alluvium.wording import counted, first_of
 
 from .findings import Finding
@@ -246,7 +246,7 @@ def _explained(shape: str | None, explained: int, holes: int) -> str:
 
 def _errors(entity: Entity, where: str) -> Iterator[Finding]:
     by_remedy: dict[str, list[tuple[str, int, str]]] = {}
-    for path, line, error in entity.errors:
+    for path, line, error in (entry for entry in entity.errors if not entry[2].startswith(FOREIGN)):
         by_remedy.setdefault(_remedy(path, error), []).append((path, line, error))
     for remedy, errors in by_remedy.items():
         path, line, error = errors[0]
@@ -258,11 +258,20 @@ def _errors(entity: Entity, where: str) -> Iterator[Finding]:
         )
 
 
+def _messages(entity: Entity, where: str) -> Iterator[Finding]:
+    for name, count in entity.messages.items():
+        path, line, _ = next(entry for entry in entity.errors if entry[2] == f"{FOREIGN}{name}")
+        yield Finding(
+            "messages-of-other-tools",
+            where,
+            f"{counted(count, 'line')} of {name}; the first: {path}, line {line}",
+            advice_of(name),
+        )
+
+
 def _remedy(path: str, error: str) -> str:
     """What becomes of what cannot be read, and what to do: a reader of this project's, or Spark itself, meets it."""
     name = path.lower()
-    if error == CLOUD_EVENT:
-        return OTHER_CONVERTER
     if error == NO_BYTES:
         return "They are passed over: the changes that they should have had are missing. Land them anew, whole."
     if name.endswith(".zst"):
@@ -340,6 +349,7 @@ _RULES = (
     _folders,
     _offsets,
     _errors,
+    _messages,
     _shapes,
     _names,
 )

@@ -21,6 +21,7 @@ CODES = {
     "rotation-by-wall-clock": "Files are not the same when they are written again",
     "offsets-missing": "Offsets that no file has",
     "lines-broken": "Lines or files that cannot be read",
+    "messages-of-other-tools": "Messages of another tool",
     "key-unknown": "The table's key is not visible",
     "records-mixed": "Records of several shapes lie in one topic",
     "names-alike": "Names of columns differ in case alone",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from alluvium import AlluviumError
 
 from .entities import Entity, describe_entity
+from .messages import advice_on
 from .objects import LocationError, open_storage
 from .reading import Sampling, list_entities, read_objects
-from .shapes import CLOUD_EVENT, OTHER_CONVERTER
 from .snapshots import MissedSnapshot, missed_snapshots
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Inspection:
         errors = [error for entity in self.entities for error in entity.errors]
         if errors:
             path, line, error = errors[0]
-            remedy = OTHER_CONVERTER if error == CLOUD_EVENT else "Land them anew, whole."
+            remedy = advice_on(error) or "Land them anew, whole."
             raise AlluviumError(
                 f"{self.name} has change files, none of which can be read; the first: {path}, line {line}: {error}. "
                 f"{remedy}"

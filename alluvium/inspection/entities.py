@@ -25,6 +25,7 @@ from .keys import (
     key_of_rows,
 )
 from .living_rows import are_shared
+from .messages import FOREIGN
 from .mixtures import question_of_folders, question_of_tables
 from .names import name_filter, name_of_folder
 from .numbers import may_be_times, question_of_numbers
@@ -186,6 +187,11 @@ class Entity:
     missed_snapshot: MissedSnapshot | None = None
 
     @property
+    def messages(self) -> Mapping[str, int]:
+        """Number of lines that are messages of another tool, by their format."""
+        return Counter(error.removeprefix(FOREIGN) for _, _, error in self.errors if error.startswith(FOREIGN))
+
+    @property
     def is_read_whole(self) -> bool:
         """Whether nothing was left out: offsets that no line has are missing only then."""
         return self.objects_read == self.objects and not self.objects_cut
@@ -204,8 +210,11 @@ def describe_entity(
     """
     has_envelopes = _has_envelopes(reading)
     shape = "flattened" if has_envelopes else reading.kinds.most_common(1)[0][0] if reading.kinds else None
+    if shape == "row" and any(error.startswith(FOREIGN) for _, _, error in reading.errors):
+        # What else lies among messages of another tool is another message of it, not a row of a table.
+        shape = None
     table = find_table(declared, next(iter(reading.tables))) if len(reading.tables) == 1 else None
-    columns = _columns(reading, table)
+    columns = _columns(reading, table) if shape or not reading.kinds else ()
     conditions = _conditions_of_deletes(reading, columns) if shape in ("row", "flattened") else {}
     columns = tuple(_asked_for_deletes(column, conditions.get(column.name)) for column in columns)
     names = [column.name for column in columns]

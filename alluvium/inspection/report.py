@@ -13,6 +13,7 @@ from rich.text import Text
 from alluvium.wording import counted
 
 from .keys import note_on_deletes
+from .messages import FOREIGN, advice_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,6 +83,8 @@ def _kind(entity: Entity) -> str:
     """What an entity has: the shape of its rows, or why there are none."""
     if entity.shape:
         return entity.shape
+    if entity.messages:
+        return next(iter(entity.messages))
     if entity.controls:
         return "control records"
     if entity.errors:
@@ -137,10 +140,14 @@ def _print_title(console: Console, entity: Entity) -> None:
 
 
 def _print_errors(console: Console, entity: Entity) -> None:
-    for path, line, error in entity.errors[:MAX_ERRORS_SHOWN]:
+    for name, count in entity.messages.items():
+        said = f"  ! {counted(count, 'line')} of {name}, which no model reads. {advice_of(name)}"
+        console.print(Text(said, style="red"))
+    errors = [entry for entry in entity.errors if not entry[2].startswith(FOREIGN)]
+    for path, line, error in errors[:MAX_ERRORS_SHOWN]:
         console.print(Text(f"  ! {path}{f', line {line}' if line else ''}: {error}", style="red"))
-    if len(entity.errors) > MAX_ERRORS_SHOWN:
-        console.print(Text(f"  ! and {len(entity.errors) - MAX_ERRORS_SHOWN:,} more", style="red"))
+    if len(errors) > MAX_ERRORS_SHOWN:
+        console.print(Text(f"  ! and {len(errors) - MAX_ERRORS_SHOWN:,} more", style="red"))
 
 
 def _facts(entity: Entity) -> list[tuple[str, str]]:

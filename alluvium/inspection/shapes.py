@@ -11,6 +11,7 @@ from alluvium.spark_udfs.record import describe
 from alluvium.spark_udfs.semantic_types import STORE_ENVELOPE
 
 from .documents import parse_document
+from .messages import FOREIGN, format_of
 from .schemas import Schema, from_connect
 
 if TYPE_CHECKING:
@@ -24,15 +25,6 @@ _ADDED = re.compile(
     r"|ord|wallTime)$"
 )
 
-
-CLOUD_EVENT = "cloud_event: an event of Debezium's CloudEventsConverter, which no model reads"
-"""What is wrong with such a line."""
-OTHER_CONVERTER = (
-    "Set `value.converter` to `org.apache.kafka.connect.json.JsonConverter`, or to a converter of Avro, and take a new "
-    "snapshot."
-)
-"""What to do about it."""
-_OF_CLOUD_EVENTS = {"id", "source", "specversion", "type"}
 _OPERATIONS = ("c", "u", "d", "r", "t", "m")
 
 
@@ -114,6 +106,9 @@ def _recognise(value: Any, schema: Schema | None) -> Record:
         raise UnreadableRecordError("malformed_json: no JSON object")
     if value.keys() == {"ts_ms"}:
         return Record("heartbeat")
+    foreign = format_of(value)
+    if foreign:
+        raise UnreadableRecordError(f"{FOREIGN}{foreign}")
     if "data_collections" in value and value.get("status") in ("BEGIN", "END"):
         return Record("transaction")
     if "ddl" in value and "source" in value:
@@ -123,8 +118,6 @@ def _recognise(value: Any, schema: Schema | None) -> Record:
             return _envelope(value, schema)
         if "before" in value or "after" in value:
             raise _unknown_op(value["op"])
-    if _is_cloud_event(value):
-        raise UnreadableRecordError(CLOUD_EVENT)
     added = {name: value[name] for name in value if _ADDED.match(name)}
     if added:
         row = {name: value[name] for name in value if name not in added and not name.startswith("__")}
@@ -134,16 +127,6 @@ def _recognise(value: Any, schema: Schema | None) -> Record:
             "truncate" if op == "t" else "flattened", op, after=row, source=source, schema=_row_schema(schema, row)
         )
     return Record("row", after=value, schema=_row_schema(schema, value))
-
-
-def _is_cloud_event(value: Mapping[str, Any]) -> bool:
-    """Whether Debezium made it: a table may have CloudEvents of an application as its rows."""
-    if not value.keys() >= _OF_CLOUD_EVENTS:
-        return False
-    data = unwrapped(value.get("data"))[0]
-    has_images = isinstance(data, dict) and not data.keys().isdisjoint(("before", "after"))
-    is_named = str(value["type"]).startswith("io.debezium.")
-    return has_images or is_named or any(name.startswith("iodebezium") for name in value)
 
 
 def _operation_of_flattened(added: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.keys import note_on_deletes
-from alluvium.inspection.shapes import CLOUD_EVENT, OTHER_CONVERTER
+from alluvium.inspection.messages import advice_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,8 +58,9 @@ def of_lacking_tables(feeds: Sequence[Feed], sources: Change) -> Iterator[tuple[
 def of_entities_without_columns(entities: Sequence[Entity]) -> Iterator[tuple[str, str]]:
     """Of entities for which nothing is written, or of which a part is not read."""
     for entity in entities:
-        if any(error == CLOUD_EVENT for _, _, error in entity.errors):
-            yield entity.name, f"it has CloudEvents, which no model reads. {OTHER_CONVERTER}"
+        for name in entity.messages:
+            effect = "those lines are not read" if entity.shape else "nothing is written for it"
+            yield entity.name, f"it has messages of another tool ({name}): {effect}. {advice_of(name)}"
         if entity.shape and not entity.columns:
             yield (
                 entity.name,

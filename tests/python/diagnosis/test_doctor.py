@@ -391,8 +391,8 @@ def test_cloud_events(root: Path) -> None:
     assert any("Set `value.converter` to" in remedy for remedy in remedies)
     config = {**GOOD_SOURCE, "value.converter": "io.debezium.converters.CloudEventsConverter"}
     by_converter = found(landed(root, *CHANGES), config)
-    assert by_converter.keys() == {"lines-broken"}
-    assert by_converter["lines-broken"].where == "connector0"
+    assert by_converter.keys() == {"messages-of-other-tools"}
+    assert by_converter["messages-of-other-tools"].where == "connector0"
 
 
 def test_other_files(root: Path) -> None:

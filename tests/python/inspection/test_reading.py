@@ -104,29 +104,6 @@ def test_odd_line_is_read(tmp_path: Path, line: str) -> None:
     assert not entity.ops.get("d")
 
 
-CLOUD_EVENT = {"id": "name:shop;lsn:1", "source": "/debezium/postgresql/shop", "specversion": "1.0", "type": "changed"}
-
-
-@pytest.mark.parametrize(
-    ("more", "is_read"),
-    [
-        ({"iodebeziumop": "r", "data": None}, False),
-        ({"type": "io.debezium.connector.postgresql.DataChangeEvent", "data": "AQ=="}, False),
-        ({"data": {"before": None, "after": {"id": 1}}}, False),
-        ({"data": {"schema": {"type": "struct", "fields": []}, "payload": {"after": {"id": 1}}}}, False),
-        # Of an application, in a table of its own or in an outbox.
-        ({"data": {"order": 1}}, True),
-        ({}, True),
-    ],
-)
-def test_cloud_events_are_not_read(tmp_path: Path, more: dict[str, Any], is_read: bool) -> None:
-    found = inspect(landed(tmp_path, json.dumps({**CLOUD_EVENT, **more}) + "\n"))
-    assert (found.entities[0].shape == "row", found.entities[0].errors == ()) == (is_read, is_read)
-    if not is_read:
-        with pytest.raises(AlluviumError, match=r"cloud_event: .* Set `value.converter` to"):
-            found.require_changes()
-
-
 @pytest.mark.parametrize(
     ("content", "name", "kind"),
     [

@@ -97,7 +97,9 @@ def body_lines(name: str) -> int:
 
 
 def test_every_body_is_short() -> None:
-    assert [name for name in all_macros() if body_lines(name) > LONGEST_BODY] == []
+    # A table of rules is data.
+    bodies = [name for name, macro in all_macros().items() if macro.path.parent.name != "rules"]
+    assert [name for name in bodies if body_lines(name) > LONGEST_BODY] == []
 
 
 def test_median_body_is_under_ten_lines(capsys: pytest.CaptureFixture[str]) -> None:

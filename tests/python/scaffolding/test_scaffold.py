@@ -304,11 +304,11 @@ def test_scalar_is_read_as_it_was(value: Any) -> None:
     assert yaml.safe_load(f"x: {text}")["x"] == value
 
 
-def test_topic_of_cloud_events_is_named(root: Path) -> None:
-    event = {"id": "1", "source": "/debezium/shop", "specversion": "1.0", "type": "x", "iodebeziumop": "c"}
+def test_topic_of_another_tools_messages_is_named(root: Path) -> None:
+    event = {"database": "shop", "table": "items", "type": "insert", "ts": 1, "data": {"id": 1}}
     path = root / "landing" / "shop.public.items" / "shop.public.items+0+0.json"
     path.parent.mkdir()
     path.write_text(json.dumps(event), encoding="utf-8")
     scaffold = scaffolded(root)
     assert [feed.name for feed in scaffold.feeds] == ["orders"]
-    assert [(name, "CloudEvents" in notice) for name, notice in scaffold.notices] == [("items", True)]
+    assert [(name, "(Maxwell): nothing is written" in notice) for name, notice in scaffold.notices] == [("items", True)]

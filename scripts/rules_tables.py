@@ -1,0 +1,55 @@
+"""Writes the guide's tables that are the rules the code reads: between ``<!-- rules NAME -->`` and ``<!-- end of rules -->``.
+
+``python scripts/rules_tables.py`` writes them; a test compares.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alluvium import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+BLOCK = re.compile(r"(<!-- rules (\w+) -->\n).*?(<!-- end of rules -->)", re.DOTALL)
+
+
+def markdown(headings: list[str], rows: list[list[str]]) -> str:
+    """A table of Markdown."""
+    lines = [headings, ["--"] * len(headings), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _message_formats() -> str:
+    return markdown(
+        ["format", "what to do"],
+        [
+            [f"[{entry['name']}]({entry['source']})", entry.get("advice", "Rows or envelopes.")]
+            for entry in rules.load("message_formats")
+        ],
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {"message_formats": _message_formats}
+"""What makes each table, by its name."""
+
+
+def with_tables(page: str) -> str:
+    """The text of a page with its tables as the rules have them."""
+    return BLOCK.sub(lambda block: block[1] + TABLES[block[2]]() + block[3], page)
+
+
+def main() -> None:
+    """Write every page that has such a table."""
+    for path in sorted(DOCS.rglob("*.md")):
+        page = path.read_text(encoding="utf-8")
+        if (written := with_tables(page)) != page:
+            path.write_text(written, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
