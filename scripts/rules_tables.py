@@ -1,6 +1,6 @@
-"""Writes the guide's tables that are the rules the code reads: between ``<!-- rules NAME -->`` and ``<!-- end of rules -->``.
+"""Writes the guide's tables of rules from the data that the code reads; a test compares.
 
-``python scripts/rules_tables.py`` writes them; a test compares.
+A page has ``<!-- rules NAME -->`` and ``<!-- end of rules -->`` around such a table.
 """
 
 from __future__ import annotations

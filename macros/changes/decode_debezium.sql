@@ -121,11 +121,19 @@ parsed as (
 {%- endif %}
 
 -- The verdict on each row.
+verdicts as (
+    select
+        *,
+        {{ alluvium.reject_reason(feed) | indent(8) }} as verdict
+    from {{ "operations" if feed.shape == "row" else "typed" }}
+),
+
+-- Messages of another tool by their name.
 judged as (
     select
         *,
-        {{ alluvium.reject_reason(feed) | indent(8) }} as {{ "image_reject_reason" if alluvium.keeps_images_before(feed) else "reject_reason" }}
-    from {{ "operations" if feed.shape == "row" else "typed" }}
+        {{ alluvium.foreign_message(feed) | indent(8) }} as {{ "image_reject_reason" if alluvium.keeps_images_before(feed) else "reject_reason" }}
+    from verdicts
 ),
 {%- if feed.barrier %}
 

@@ -11,12 +11,22 @@ from typing import Any
 import pytest
 import yaml
 
+from scripts.rules_tables import BLOCK, with_tables
+
 from .guide import FENCE, FOLLOWED, GUIDE, REPOSITORY, anchors, blocks, code_words, pages, prose, section, tables, text
 
 MACROS = REPOSITORY / "macros"
 META_CDC, PURGE, QUARANTINE, TABLES = (GUIDE / f"{name}.md" for name in ("meta-cdc", "purge", "quarantine", "tables"))
 # Options that go to `meta.cdc` of a model, not of a source.
 MODEL_OPTIONS = {"merge_guard", "delete_policy", "stored_as_scd_type"}
+
+
+def test_tables_of_rules_are_what_the_code_reads() -> None:
+    """Else run scripts/rules_tables.py."""
+    with_rules = [page for page in pages() if BLOCK.search(text(page))]
+    assert with_rules
+    for page in with_rules:
+        assert with_tables(text(page)) == text(page), page
 
 
 def macro_text(name: str) -> str:
@@ -44,8 +54,13 @@ def shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def reasons_given() -> list[str]:
+    given = macro_text("reject_reason") + macro_text("foreign_message")
+    return re.findall(r"(?:then |concat\()'([a-z0-9_]+)(?=[:'])", given)
+
+
 def reason_codes() -> set[str]:
-    return set(re.findall(r"then (?:concat\()?'([a-z0-9_]+)(?=[:'])", macro_text("reject_reason")))
+    return set(reasons_given())
 
 
 def test_every_option_is_described_with_its_default_and_allowed_values() -> None:
@@ -92,8 +107,7 @@ def test_every_reason_code_has_a_section_and_no_other() -> None:
 
 
 def test_reason_codes_stand_in_the_order_in_which_they_are_given() -> None:
-    given = dict.fromkeys(re.findall(r"then (?:concat\()?'([a-z0-9_]+)(?=[:'])", macro_text("reject_reason")))
-    decided = [code for code in given if code != "invalid_utf8"]
+    decided = [code for code in dict.fromkeys(reasons_given()) if code != "invalid_utf8"]
     assert [
         code for code in re.findall(r"^## `(\w+)`$", text(QUARANTINE), re.MULTILINE) if code != "invalid_utf8"
     ] == decided

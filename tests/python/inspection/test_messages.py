@@ -134,6 +134,28 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
+ROWS: list[dict[str, Any]] = [
+    # Of an application, in a table of its own or in an outbox.
+    {**CLOUD_EVENT, "data": {"order": 1}},
+    CLOUD_EVENT,
+    {"id": 1, "type": "insert", "data": '{"a": 1}', "old": None},
+    {"id": 1, "type": "INSERT", "data": [{"a": 1}], "user": "u"},
+    {"id": 1, "database": "d", "table": "t", "type": "view", "data": {"a": 1}},
+    {"id": 1, "op_type": "I", "name": "a"},
+    {"id": 1, "after": {"a": 1}, "before": {"a": 2}},
+    {"id": 1, "resolved": "1767225605000000000.0000000000"},
+    {"resolved": True},
+    {"id": 1, "metadata": {"operation": "load"}, "data": {}},
+    {"id": 1, "payload": {"a": 1}, "uuid": "u"},
+    {"aggregatetype": "order", "aggregateid": "1", "type": "OrderCreated", "payload": {"a": 1}},
+    {"id": 1, "action": "I", "schema": "s", "table": "t"},
+    {"id": 1, "message": {"data": "x"}, "subscription": "gold"},
+    {"id": 1, "detail": {"string": "a", "int": 1}},
+    {"id": 1, "detail": {"string": 1}},
+    {"id": 1, "detail": {"string": "a"}, "other": {"a": 1}},
+    {"id": 1, "topic": "t", "partition": 0, "offset": 1, "payload": "{}"},
+]
+
 
 def test_every_format_is_recognised() -> None:
     assert list(MESSAGES) == [entry["name"] for entry in rules.load("message_formats")]
@@ -141,30 +163,7 @@ def test_every_format_is_recognised() -> None:
         assert [format_of(message) for message in messages] == [name] * len(messages)
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        # Of an application, in a table of its own or in an outbox.
-        {**CLOUD_EVENT, "data": {"order": 1}},
-        CLOUD_EVENT,
-        {"id": 1, "type": "insert", "data": '{"a": 1}', "old": None},
-        {"id": 1, "type": "INSERT", "data": [{"a": 1}], "user": "u"},
-        {"id": 1, "database": "d", "table": "t", "type": "view", "data": {"a": 1}},
-        {"id": 1, "op_type": "I", "name": "a"},
-        {"id": 1, "after": {"a": 1}, "before": {"a": 2}},
-        {"id": 1, "resolved": "1767225605000000000.0000000000"},
-        {"resolved": True},
-        {"id": 1, "metadata": {"operation": "load"}, "data": {}},
-        {"id": 1, "payload": {"a": 1}, "uuid": "u"},
-        {"aggregatetype": "order", "aggregateid": "1", "type": "OrderCreated", "payload": {"a": 1}},
-        {"id": 1, "action": "I", "schema": "s", "table": "t"},
-        {"id": 1, "message": {"data": "x"}, "subscription": "gold"},
-        {"id": 1, "detail": {"string": "a", "int": 1}},
-        {"id": 1, "detail": {"string": 1}},
-        {"id": 1, "detail": {"string": "a"}, "other": {"a": 1}},
-        {"id": 1, "topic": "t", "partition": 0, "offset": 1, "payload": "{}"},
-    ],
-)
+@pytest.mark.parametrize("row", ROWS)
 def test_row_of_a_table_is_none(row: dict[str, Any]) -> None:
     assert format_of(row) is None
 

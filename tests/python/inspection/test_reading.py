@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from alluvium import AlluviumError
 from alluvium.diagnosis import diagnose
 from alluvium.inspection import Inspection, Sampling, inspect
 from alluvium.inspection.objects import LocationError, StoredObject

@@ -527,6 +527,30 @@ def test_a_deletes_value_that_does_not_fit_is_not_logged(macros: Renderer) -> No
     assert macros.sql("logged_value", column("note"), feed()) == "`value__note`"
 
 
+def test_foreign_message_looks_at_few_lines(macros: Renderer) -> None:
+    envelope, row = (macros.sql("foreign_message", feed(shape=shape)) for shape in ("envelope", "row"))
+    assert "when verdict is not null then coalesce(concat('foreign_message: '," in envelope
+    assert "when verdict is not null or arrays_overlap(unknown_columns, array('id', " in row
+    assert "${" not in row, "Spark would put a variable there"
+    assert_expression_parses(row)
+
+
+def test_format_of_message_reads_the_record_in_its_wrapper(macros: Renderer) -> None:
+    sql = macros.sql("format_of_message", feed(store_envelope=True), [])
+    assert "map_keys(from_json(if(size(array_except(json_object_keys(get_json_object(value, '$.value'))," in sql
+    assert "array(map_keys(row_image))" in macros.sql("format_of_message", feed(shape="row"), [])
+    assert macros.sql("has_mark", "x", "y").endswith("get_json_object(x, mark.path) rlike mark.pattern)")
+
+
+def test_forms_of_messages_are_those_of_the_table(macros: Renderer) -> None:
+    forms = macros.render("forms_of_messages")
+    assert len(forms) == sum(len(entry["forms"]) for entry in macros.render("message_formats"))
+    assert {"path": "$['metadata']['record-type']", "pattern": "^(data|control)$"} in [
+        mark for form in forms for mark in form["marks"]
+    ]
+    assert "'op_type'" in macros.render("fields_of_forms", forms)
+
+
 def test_misses_key(macros: Renderer) -> None:
     made = feed(key=["id", "note"], columns=[column("id", "int"), column("note", nullable=True)])
     assert macros.sql("misses_key", made) == (
