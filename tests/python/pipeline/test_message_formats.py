@@ -6,10 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-
-from tests.python.inspection.test_messages import MESSAGES, ROWS
-from tests.python.render.feeds import feed
-from tests.python.render.harness import Renderer
+from inspection.test_messages import MESSAGES, ROWS
+from render.feeds import feed
+from render.harness import Renderer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
