@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import locale
 import logging
 import os
 import re
@@ -155,10 +157,48 @@ def select(environ: Mapping[str, str] | None = None) -> Java:
 
 
 def use() -> Java:
-    """Select a Java and make it the one of this process and its children."""
+    """Select a Java and make it the one of this process and its children, with a locale in which it finds all files.
+
+    Raises:
+        AlluviumError: there is none.
+    """
     java = select()
     os.environ["JAVA_HOME"] = str(java.home)
+    os.environ.update(spelling())
     return java
+
+
+def spelling() -> dict[str, str]:
+    """Variables with which a JVM spells names of files as this Python does.
+
+    A JVM takes the charset of the locale, and ASCII where the locale is C or is not installed. It cannot open files
+    with other names, and Hadoop skips what it cannot open. Python takes UTF-8 there (PEP 538, PEP 540).
+
+    Raises:
+        AlluviumError: the machine has no locale in UTF-8.
+    """
+    charset = _charset("")
+    if charset == codecs.lookup(sys.getfilesystemencoding()).name != "ascii":
+        return {}
+    for name in ("C.UTF-8", "C.utf8", "en_US.UTF-8"):
+        if _charset(name) == "utf-8":
+            return {"LC_ALL": name}
+    raise AlluviumError(
+        f"Java cannot spell names of files beyond {charset or 'ascii'} in this locale: install one in UTF-8 and set "
+        "LC_ALL to it."
+    )
+
+
+def _charset(name: str) -> str | None:
+    """Of a locale, or of the environment's for an empty name; None where it is not installed."""
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        locale.setlocale(locale.LC_ALL, name)
+        return codecs.lookup(locale.nl_langinfo(locale.CODESET)).name
+    except (locale.Error, LookupError):
+        return None
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
 
 
 def options(java: Java, cache: Path) -> list[str]:

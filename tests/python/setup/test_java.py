@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import ssl
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -154,3 +157,46 @@ def test_trust_store_follows_its_bundle(authority: Path, tmp_path: Path, monkeyp
     assert java.options(bundled, tmp_path) == before
     bundle.write_text(ssl.DER_cert_to_PEM_cert(java.certificates(authority)[0]) * 2, encoding="ascii")
     assert java.options(bundled, tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"LC_ALL": "C"},
+        {"LC_ALL": "POSIX"},
+        {"LANG": "de_DE.UTF-8"},
+        {"LC_ALL": "de_DE.UTF-8"},
+        {"LC_CTYPE": "ja_JP.eucJP"},
+        {"LANG": "C.UTF-8", "LC_TIME": "xx_XX"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+    ids=str,
+)
+def test_java_spells_all_names_in_any_locale(tmp_path: Path, variables: dict[str, str]) -> None:
+    """With LANG of a locale that is not installed it listed `city=Zürich` as a name that it could not open."""
+    script = (
+        "import os, subprocess\n"
+        "from alluvium import java\n"
+        "home = java.use().home\n"
+        "command = [str(home / 'bin' / 'java'), '-XshowSettings:properties', '-version']\n"
+        "print(subprocess.run(command, capture_output=True, text=True).stderr)\n"
+    )
+    kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
+    environment = kept | {"PYTHONPATH": str(Path(java.__file__).parents[1])} | variables
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert re.findall(r"sun\.jnu\.encoding = (.*)", done.stdout) == ["UTF-8"]
+
+
+def test_locale_that_fits_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an installed one in Latin-1, which Python takes, too."""
+    monkeypatch.setattr(java, "_charset", lambda name: "iso8859-1")
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: "latin-1")
+    assert java.spelling() == {}
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: "utf-8")
+    with pytest.raises(
+        AlluviumError, match=r"beyond iso8859-1 in this locale: install one in UTF-8 and set LC_ALL to it"
+    ):
+        java.spelling()
