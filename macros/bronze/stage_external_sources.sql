@@ -167,10 +167,11 @@
 
 {#
     Folders below the location are read whatever their names are: partition values come from the record, never
-    from the path, so a space or an odd character in `country=United States` is no matter.
+    from the path, so a space or an odd character in `country=United States` is no matter. The location itself is no
+    pattern either: Spark would look for `stock [old]` as `stock o`, `stock l` or `stock d`.
 #}
 {% macro external_options(external) %}
-    {%- set options = {"recursiveFileLookup": "true"} -%}
+    {%- set options = {"recursiveFileLookup": "true", "__globPaths__": "false"} -%}
     {%- for option, value in (external.options or {}).items() -%}
         {%- do options.update({option: value | string}) -%}
     {%- endfor -%}

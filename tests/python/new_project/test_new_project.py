@@ -81,7 +81,8 @@ def test_every_strategy_is_passed_on(written: dict[str, str]) -> None:
     """The macros that the repository has in place of dbt's; without one a model is refused."""
     own = ("spark__get_merge_sql", "get_insert_into_sql", "get_insert_overwrite_sql", "should_full_refresh")
     of_hudi = ("spark__create_table_as", "spark__drop_relation", "spark__alter_relation_add_remove_columns")
-    for name in own + of_hudi:
+    of_comments = ("spark__alter_column_comment", "get_column_comment_sql", "spark__comment_clause")
+    for name in own + of_hudi + of_comments:
         assert f"{{% macro {name}(" in written["macros/alluvium.sql"]
         assert f"return(alluvium.{name}(" in written["macros/alluvium.sql"]
 

@@ -10,7 +10,8 @@ from .events import lines, postgresql
 from .project import BRONZE, Feed, Project
 
 COLUMNS = {"id": "int"}
-MOVED = "moved elsewhere"
+# Signs that Hadoop takes for a pattern, and others that an address has escaped.
+MOVED = "moved [a]{b,c}*?!^\\ %20+#=:,'ö"
 
 
 def created(number: int) -> bytes:

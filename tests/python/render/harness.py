@@ -109,6 +109,10 @@ class _Config(dict[str, Any]):
         self.update(settings)
         return ""
 
+    def persist_relation_docs(self) -> bool:
+        """As dbt's."""
+        return bool(self["persist_docs"].get("relation"))
+
 
 class _Package:
     """A package's namespace in Jinja: ``alluvium.decode_value``."""
@@ -140,6 +144,7 @@ class Renderer:
         file_format: the model's ``file_format``.
         location_root: the model's ``location_root``.
         persist_docs: the model's ``persist_docs``.
+        description: the model's.
         contract: the model's ``contract``.
         asserted: queries whose columns were held against a contract.
         made: queries that dbt-spark was to make a table or a view of.
@@ -183,6 +188,7 @@ class Renderer:
     file_format: str = "delta"
     location_root: str | None = None
     persist_docs: Mapping[str, bool] = field(default_factory=dict)
+    description: str = ""
     contract: Mapping[str, Any] = field(default_factory=dict)
     asserted: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
@@ -298,6 +304,7 @@ class Renderer:
             "log": self._log,
             "model": {
                 "name": self.this.identifier,
+                "description": self.description,
                 "alias": self.this.identifier,
                 "unique_id": f"model.{self.this.identifier}",
                 "depends_on": {

@@ -171,16 +171,21 @@ def test_create_external_table_sql(macros: Renderer) -> None:
     external = {"location": ODD_PATH, "using": "json"}
     sql = macros.sql("create_external_table_sql", relation("t", "bronze"), "text", "value string", external, None)
     assert sql == (
-        "create table bronze.t (value string) using text options ('recursiveFileLookup' 'true', 'lineSep' '\\n',"
+        "create table bronze.t (value string) using text options ('recursiveFileLookup' 'true',"
+        r" '__globPaths__' 'false', 'lineSep' '\n',"
         r" 'path' '/landing/country=Côte d\'Ivoire/a\\b.json')"
     )
     assert_parses(sql)
 
 
 def test_external_options(macros: Renderer) -> None:
-    assert macros.render("external_options", {}) == {"recursiveFileLookup": "true"}
+    assert macros.render("external_options", {}) == {"recursiveFileLookup": "true", "__globPaths__": "false"}
     given = {"options": {"recursiveFileLookup": "false", "maxFilesPerTrigger": 5}}
-    assert macros.render("external_options", given) == {"recursiveFileLookup": "false", "maxFilesPerTrigger": "5"}
+    assert macros.render("external_options", given) == {
+        "recursiveFileLookup": "false",
+        "__globPaths__": "false",
+        "maxFilesPerTrigger": "5",
+    }
 
 
 def test_external_format(macros: Renderer) -> None:
