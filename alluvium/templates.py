@@ -33,8 +33,8 @@ def environment(folder: Path) -> jinja2.Environment:
 def scalar(value: Any) -> str:
     """A value as YAML writes it on one line, quoted where a reader would take it for something else."""
     text = _dumped(value, None)
-    # One with a line end takes more lines, unless it is in double quotes.
-    return _dumped(value, '"') if "\n" in text else text
+    # One with a line end takes more lines, unless it is in double quotes; YAML reads other ends than \n as blanks.
+    return _dumped(value, '"') if len(text.splitlines()) > 1 else text
 
 
 def _dumped(value: Any, style: str | None) -> str:

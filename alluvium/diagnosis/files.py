@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from alluvium.inspection.keys import note_on_deletes
 from alluvium.inspection.messages import FOREIGN, advice_of
 from alluvium.inspection.order import has_position
-from alluvium.inspection.own_names import is_own_name
+from alluvium.inspection.own_names import is_unfit_name
 from alluvium.inspection.records import NO_BYTES
 from alluvium.wording import counted, first_of
 
@@ -313,13 +313,13 @@ def _names(entity: Entity, where: str) -> Iterator[Finding]:
             ", ".join(alike),
             "Leave one out (`except_column_list`), or rename it in the connector (ReplaceField).",
         )
-    taken = [column.name for column in entity.columns if is_own_name(column.name)]
+    taken = [column.name for column in entity.columns if is_unfit_name(column.name)]
     if taken:
         yield Finding(
             "names-taken",
             where,
-            ", ".join(taken),
-            "Rename it in the connector (ReplaceField), or leave it out of the source's YAML and say `unknown_columns: "
+            ", ".join(name if name.isprintable() else repr(name) for name in taken),
+            "Rename it in the connector (ReplaceField), or leave it out of the source's YAML and set `unknown_columns: "
             "ignore`.",
             is_loss=False,
         )

@@ -25,7 +25,7 @@ CODES = {
     "key-unknown": "The table's key is not visible",
     "records-mixed": "Records of several shapes lie in one topic",
     "names-alike": "Names of columns differ in case alone",
-    "names-taken": "Names of columns are this project's own",
+    "names-taken": "Names of columns cannot be used",
     "other-files": "Other files lie among the change files",
     "objects-unread": "Some of the files were not read",
     "configuration-unread": "Parts of a configuration are not looked at",

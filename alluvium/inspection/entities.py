@@ -31,7 +31,7 @@ from .names import name_filter, name_of_folder
 from .numbers import may_be_times, question_of_numbers
 from .operations import deletes_by, question_of_deletes
 from .order import Order, propose_order
-from .own_names import is_own_name, question_of_own_name
+from .own_names import is_unfit_name, question_of_unfit_name
 from .schemas import Schema
 from .shapes import is_outbox
 from .snapshots import question_of_lone_rows
@@ -534,7 +534,7 @@ def _questions(
     yield from (question_of_added_column(column.name) for column in columns if column.lacks_default)
     if numbers:
         yield question_of_numbers(numbers)
-    yield from (question_of_own_name(column.name) for column in columns if is_own_name(column.name))
+    yield from (question_of_unfit_name(column.name) for column in columns if is_unfit_name(column.name))
 
 
 def _offsets(spans: Iterable[tuple[int, int]], *, is_read_whole: bool) -> Offsets:

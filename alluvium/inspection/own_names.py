@@ -1,4 +1,4 @@
-"""Columns of a source that are called like one that this project, Spark or Hudi has in each of its tables."""
+"""Columns of a source whose names a table cannot have here."""
 
 from __future__ import annotations
 
@@ -21,9 +21,19 @@ def is_own_name(name: str) -> bool:
     )
 
 
-def question_of_own_name(name: str) -> str:
+def is_unfit_name(name: str) -> bool:
+    """Whether the macros reject a column: its name is taken, begins with ``#``, or has a character that ends a line."""
+    return is_own_name(name) or name.startswith("#") or len(f"{name}.".splitlines()) > 1
+
+
+def question_of_unfit_name(name: str) -> str:
     """What to ask of such a column."""
+    if is_own_name(name):
+        return (
+            f"{name} is a name that this project, Spark or Hudi has: which other one shall it have? Rename it in the "
+            "connector (ReplaceField), or take it out of the source's YAML and say unknown_columns: ignore."
+        )
     return (
-        f"{name} is a name that this project, Spark or Hudi has: which other one shall it have? Rename it in the "
-        "connector (ReplaceField), or take it out of the source's YAML and say unknown_columns: ignore."
+        f"column {name!r} cannot be built: its name begins with # or has a character that ends a line. Rename it in "
+        "the connector (ReplaceField), or leave it out with except_column_list."
     )

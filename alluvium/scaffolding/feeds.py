@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from alluvium.inspection.own_names import is_own_name
+from alluvium.inspection.own_names import is_own_name, is_unfit_name
 
 from .filters import filter_of, filter_of_topic, has_company, location_of, undivided
 from .matching import Place, place_of, refuse_moved, tables_of
@@ -79,7 +79,7 @@ class Feed:
     @property
     def model_columns(self) -> list[str]:
         """Names of the columns that its models have."""
-        return [name for name in self.columns if not (is_own_name(name) or self.leaves_out(name))]
+        return [name for name in self.columns if not (is_unfit_name(name) or self.leaves_out(name))]
 
     @property
     def seen_columns(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from alluvium.inspection.entities import question_of_added_column
 from alluvium.inspection.numbers import asks_about, columns_of_question, question_of_numbers
-from alluvium.inspection.own_names import question_of_own_name
+from alluvium.inspection.own_names import question_of_unfit_name
 
 from .comments import is_of_one_subject, is_same, on_one_line
 from .declared import cdc_options
@@ -70,7 +70,7 @@ def questions_of(
     """
     about = {column.type.question: column for column in entity.columns if column.type.question}
     added = {question_of_added_column(column.name): column.name for column in entity.columns if column.lacks_default}
-    own = {question_of_own_name(column.name): column.name for column in entity.columns}
+    own = {question_of_unfit_name(column.name): column.name for column in entity.columns}
     answered_by = {
         entity.question_of_snapshots: "snapshots",
         entity.missed_snapshot and entity.missed_snapshot.question: "snapshots",
@@ -91,7 +91,8 @@ def questions_of(
         elif entity.numbers and text == question_of_numbers(entity.numbers):
             yield from _of_numbers(entity.numbers, columns, declared)
         elif text in own:
-            yield Question(text, (own[text],), is_open=own[text] in columns)
+            left_out = declared.options.get("except_column_list") if declared else None
+            yield Question(text, (own[text],), is_open=own[text] in columns and own[text] not in (left_out or ()))
         else:
             yield Question(text)
     yield from _of_place(inspection, entity, declared)

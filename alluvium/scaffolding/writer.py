@@ -289,7 +289,7 @@ class Writer:
             description=model.description.format(
                 source=self._source,
                 entity=for_dbt(feed.entity.name),
-                key="not known yet" if key is None else ", ".join(key) or "none",
+                key="not known yet" if key is None else " ".join(", ".join(key).split()) or "none",
             ),
             tests=model.tests(key),
             columns=[

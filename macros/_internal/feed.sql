@@ -270,7 +270,7 @@
 
 {#
     Delta holds no two columns whose names differ in case only, and Spark would take one for the other. dbt-spark (1.11) takes a column that begins with `#` for the end
-    of a table's columns: it and all after it would be left out of what is written.
+    of a table's columns: it and all after it would be left out of what is written. SQL is indented, and Spark SQL has no escapes inside of a quoted name.
 #}
 {% macro require_distinct_names(subject, feed) %}
     {%- set names = {} -%}
@@ -282,8 +282,11 @@
             ) %}
         {%- endif -%}
         {%- do names.update({column.name | lower: column.name}) -%}
-        {%- if column.name.startswith("#") -%}
-            {% do alluvium.raise_invalid(subject, "name of a column", column.name, "a name that does not begin with `#`; leave this one out with except_column_list") %}
+        {%- if column.name.startswith("#") or alluvium.line_ends(column.name ~ column.data_type) -%}
+            {% do alluvium.raise_invalid(
+                subject, "name of a column" ~ (", or of a field in it," if "struct" in column.data_type), column.name,
+                "a name that does not begin with `#` and has no character that ends a line; leave this one out with except_column_list",
+            ) %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}

@@ -1,7 +1,20 @@
-{# A Spark SQL string literal. Spark reads backslash escapes inside literals, so the backslash goes first. #}
+{#
+    A Spark SQL string literal. Spark reads backslash escapes inside literals, so the backslash goes first. What Python takes for the end of a line is
+    escaped, since Jinja's `indent` would put blanks behind it, and a line feed in its place.
+#}
 {% macro string_literal(text) -%}
-    {{ return("'" ~ (text | string | replace("\\", "\\\\") | replace("'", "\\'")) ~ "'") }}
+    {%- set literal = namespace(text=text | string | replace("\\", "\\\\") | replace("'", "\\'")) -%}
+    {%- for end in alluvium.line_ends(text | string) -%}
+        {%- set literal.text = literal.text | replace(end, "\\u" ~ end.encode("utf-16-be").hex()) -%}
+    {%- endfor -%}
+    {{ return("'" ~ literal.text ~ "'") }}
 {%- endmacro %}
+
+
+{# The characters of a text that end a line for Python, each once. #}
+{% macro line_ends(text) %}
+    {{ return(modules.re.findall("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", text) | unique | list) }}
+{% endmacro %}
 
 
 {# A Spark SQL identifier, for column names that a source may have spelt in any way. #}

@@ -53,6 +53,7 @@
     create table if not exists {{ commits }}
     using binaryFile
     options (
+        '__globPaths__' 'false',
         'pathGlobFilter' {{ "'hoodie.properties'" if is_hudi else "'*.json'" }},
         'path' {{ alluvium.string_literal(folder ~ ("/.hoodie" if is_hudi else "/_delta_log")) }}
     )

@@ -387,6 +387,9 @@ def test_generate_schema_name(macros: Renderer) -> None:
 def test_string_literal(macros: Renderer) -> None:
     assert macros.render("string_literal", r"it's a \ 'quote'") == r"'it\'s a \\ \'quote\''"
     assert macros.render("string_literal", 5) == "'5'"
+    assert (
+        macros.render("string_literal", "a\nb\r\\n\x0c\x85\u2029ö\t") == r"'a\u000ab\u000d\\n\u000c\u0085\u2029ö" "\t'"
+    )
     for name in (*ODD_NAMES, "\n", "'; drop table t --", json.dumps({"a": "b'"})):
         assert_expression_parses(macros.render("string_literal", name))
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from .harness import Renderer, relation
@@ -75,6 +77,15 @@ def test_require_distinct_names() -> None:
     said = Renderer().refusal("require_distinct_names", "m: source s.t", {"columns": columns})
     assert said.startswith('m: source s.t: name of a column is "order"; allowed: names that differ in more than case')
     Renderer().render("require_distinct_names", "m", {"columns": columns[:2]})
+
+
+@pytest.mark.parametrize("end", "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", ids=ascii)
+def test_names_with_the_end_of_a_line_are_refused(end: str) -> None:
+    """SQL is indented, which would make another name of it."""
+    for name, data_type in ((f"a{end}b", "string"), (f"a{end}", "string"), ("a", f"struct<`b{end}`:string>")):
+        columns = [{"name": name, "data_type": data_type}]
+        said = Renderer().refusal("require_distinct_names", "m: source s.t", {"columns": columns})
+        assert f"is {json.dumps(name)}; allowed: a name that does not begin with `#` and has no character that" in said
 
 
 def test_models_that_keep_rows_have_delta() -> None:
