@@ -384,6 +384,13 @@ def test_generate_schema_name(macros: Renderer) -> None:
     assert macros.render("generate_schema_name", None, None) == "silver"
 
 
+def test_line_ends_are_those_of_python(macros: Renderer) -> None:
+    text = "".join(map(chr, range(0x2100)))
+    assert macros.render("line_ends", text * 2) == [
+        letter for letter in text if f".{letter}.".splitlines() != [f".{letter}."]
+    ]
+
+
 def test_string_literal(macros: Renderer) -> None:
     assert macros.render("string_literal", r"it's a \ 'quote'") == r"'it\'s a \\ \'quote\''"
     assert macros.render("string_literal", 5) == "'5'"
