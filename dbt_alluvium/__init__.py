@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dbt.flags import get_flags
-from dbt.plugins.manager import dbtPlugin
+from dbt.plugins.manager import dbt_hook, dbtPlugin
 
 from dbt_alluvium import seed_values
 
@@ -40,8 +40,14 @@ COMMANDS = frozenset(
 )
 
 
+# Those that read new files.
+READING = frozenset({"build", "retry", "run"})
+
+
 class AlluviumPlugin(dbtPlugin):
     """Makes the Spark session before dbt opens its first connection."""
+
+    _project_directory: Path | None = None
 
     def initialize(self) -> None:
         """Called by dbt once a run, after it has read the project and before it parses the models."""
@@ -49,6 +55,7 @@ class AlluviumPlugin(dbtPlugin):
         directory = Path(flags.PROJECT_DIR).resolve()
         if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
             return
+        self._project_directory = directory
         from alluvium import profile, session, thrift_security
         from dbt_alluvium import unit_tests
 
@@ -67,6 +74,47 @@ class AlluviumPlugin(dbtPlugin):
             from dbt_alluvium import thrift_method
 
             thrift_method.teach()
+
+    @dbt_hook  # type: ignore[untyped-decorator]  # dbt has no annotations here
+    def get_manifest_artifacts(self, manifest: Any) -> dict[str, Any]:
+        """Called by dbt before it runs anything, with all sources: ends a run that would skip files.
+
+        Args:
+            manifest: dbt's.
+
+        Raises:
+            UnspelledNameError: there is such a file.
+        """
+        flags = get_flags()  # type: ignore[no-untyped-call]  # dbt has no annotations here
+        if self._project_directory and flags.WHICH in READING:
+            for source in manifest.sources.values():
+                if source.external and source.external.location:
+                    require_text_names(self._project_directory, source.external.location)
+        return {}
+
+
+def require_text_names(project_directory: Path, location: str) -> None:
+    """Raise where Java could not open a local file.
+
+    Args:
+        project_directory: that relative locations start from.
+        location: of a source.
+
+    Raises:
+        UnspelledNameError: there is such a file.
+    """
+    from alluvium.inspection.objects import LocalStorage, LocationError, UnspelledNameError
+
+    path = location.removeprefix("file://").removeprefix("file:")
+    if ":" in path.partition("/")[0]:
+        return
+    try:
+        for _ in LocalStorage(project_directory / path).objects():
+            pass
+    except UnspelledNameError:
+        raise
+    except LocationError:
+        pass  # Spark says it, of the sources that are read.
 
 
 def of_retried_run(flags: Any, directory: Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
@@ -20,6 +21,10 @@ S3_SCHEMES = ("s3", "s3a", "s3n")
 
 class LocationError(AlluviumError):
     """A location cannot be looked at."""
+
+
+class UnspelledNameError(LocationError):
+    """Java cannot open a file, and Hadoop would skip it."""
 
 
 class UnreadableObjectError(AlluviumError):
@@ -122,6 +127,7 @@ class LocalStorage:
 
         Raises:
             LocationError: a folder cannot be listed.
+            UnspelledNameError: a name is no text.
         """
         if self._file:
             yield self._stored(self._folder / self._file.name)
@@ -135,6 +141,7 @@ class LocalStorage:
             for name in sorted(names):
                 stored = self._stored(Path(folder) / name)
                 if not is_hidden(stored.path):
+                    _require_text(Path(folder) / name)
                     yield stored
 
     def _stored(self, file: Path) -> StoredObject:
@@ -166,6 +173,18 @@ class LocalStorage:
 def _unlisted(path: Path | str, error: OSError | ValueError) -> LocationError:
     reason = error.strerror if isinstance(error, OSError) else error
     return LocationError(f"{path} cannot be looked at: {reason}; allow it to be listed, or give another folder.")
+
+
+def _require_text(file: Path) -> None:
+    # Python keeps bytes that are none as lone surrogates.
+    try:
+        str(file).encode()
+    except UnicodeEncodeError:
+        charset = sys.getfilesystemencoding()
+        shown = os.fsencode(file).decode(charset, "backslashreplace")
+        raise UnspelledNameError(
+            f"{shown}: the name is not {charset}, so Spark would skip the file: rename it."
+        ) from None
 
 
 def _leads_back(folder: Path, name: str) -> bool:

@@ -328,3 +328,16 @@ def test_column_that_only_a_delete_has(tmp_path: Path, is_flattened: bool) -> No
         "note": ("string", True),
     }
     assert entity.key.columns == ("id",)
+
+
+def test_file_whose_name_is_no_text_ends_the_command(tmp_path: Path) -> None:
+    """Java cannot open it, and Hadoop skips what it cannot open."""
+    folder = tmp_path / os.fsdecode(b"city=Z\xfcrich")
+    folder.mkdir()
+    (folder / "_hidden.json").touch()
+    inspect(str(tmp_path))
+    (folder / "items.json").touch()
+    with pytest.raises(
+        LocationError, match=r"city=Z\\xfcrich/items\.json: the name is not utf-8, so Spark would skip the"
+    ):
+        inspect(str(tmp_path))

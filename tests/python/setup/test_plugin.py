@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import pkgutil
 from argparse import Namespace
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 import dbt_alluvium
 from alluvium import session
@@ -41,7 +44,7 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict
 
 def start(
     directory: Path, monkeypatch: pytest.MonkeyPatch, which: str, project: str, target: str | None = None
-) -> None:
+) -> dbt_alluvium.AlluviumPlugin:
     """What dbt does with the plugin at the begin of a command."""
     from dbt import flags
 
@@ -59,7 +62,7 @@ def start(
         ),
         None,
     )
-    dbt_alluvium.AlluviumPlugin(project)
+    return dbt_alluvium.AlluviumPlugin(project)
 
 
 def test_dbt_finds_the_plugin() -> None:
@@ -75,6 +78,31 @@ def test_session_for_commands_that_use_the_database(
     ((parameters, directory),) = sessions
     assert parameters["spark.a"] == "b"
     assert directory == tmp_path.resolve()
+
+
+@pytest.mark.parametrize("location", ["landing", "file:{}/landing", "{}/landing"])
+def test_run_ends_at_a_file_that_java_cannot_open(
+    sessions: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, location: str
+) -> None:
+    """Hadoop skips it: the run would be green without its rows."""
+    here = location.format(tmp_path)
+    external = (
+        SimpleNamespace(location=here),
+        SimpleNamespace(location="s3a://bucket/x"),
+        SimpleNamespace(location="/no"),
+    )
+    manifest = SimpleNamespace(sources={str(one): SimpleNamespace(external=one) for one in (*external, None)})
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/landing/city=Z\xfcrich"))
+    folder.mkdir(parents=True)
+    (folder / "a.json").touch()
+    plugin = start(tmp_path, monkeypatch, "build", "alluvium")
+    with pytest.raises(
+        DbtRuntimeError, match=r"landing/city=Z\\xfcrich/a\.json: the name is not utf-8, so Spark would skip"
+    ):
+        plugin.get_manifest_artifacts(manifest)
+    assert start(tmp_path, monkeypatch, "compile", "alluvium").get_manifest_artifacts(manifest) == {}
+    folder.rename(tmp_path / "landing" / "city=Zürich")
+    assert start(tmp_path, monkeypatch, "build", "alluvium").get_manifest_artifacts(manifest) == {}
 
 
 @pytest.mark.parametrize("which", ["parse", "list", "deps", "clean", "debug", "init", "serve"])
