@@ -67,8 +67,16 @@ def site(wheel: Path) -> Path:
 def test_modules(wheel: Path, site: Path) -> None:
     """An installed `spark_udfs` or `tests` could be anybody's."""
     assert wheel.name == f"dbt_alluvium-{__version__}-py3-none-any.whl"
-    names = {path.partition("/")[0] for path in zipfile.ZipFile(wheel).namelist()}
-    assert names == {"alluvium", "dbt_alluvium", f"dbt_alluvium-{__version__}.dist-info"}
+    with zipfile.ZipFile(wheel) as read:
+        texts = {name: read.read(name).decode() for name in read.namelist()}
+    assert {name.partition("/")[0] for name in texts} == {
+        "alluvium",
+        "dbt_alluvium",
+        f"dbt_alluvium-{__version__}.dist-info",
+    }
+    # The tests' own environment has the checkout on its path, where such an import succeeds.
+    importing = re.compile(r"^\s*(from|import) spark_udfs\b", re.MULTILINE)
+    assert [name for name, text in texts.items() if name.endswith(".py") and importing.search(text)] == []
     isolated = {"PYTHONPATH": str(site), "PYTHONSAFEPATH": "1"}
     assert run(site.parent, "alluvium.cli", "--version", **isolated) == f"alluvium {__version__}\n"
     for module in ("alluvium.spark_udfs.reader", "dbt_alluvium"):
