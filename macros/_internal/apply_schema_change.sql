@@ -17,7 +17,7 @@
     {%- do alluvium.refuse_schema_change(subject, policy, change, feed) -%}
     {%- do alluvium.refuse_values_of_applied_batches(subject, change.added, change_log, after) if change_log and change.added and policy != "ignore" -%}
     {%- for column in feed.columns if column.name in change.added and "default" in column.cdc -%}
-        {%- do exceptions.warn(
+        {%- do alluvium.warn(
             subject ~ ": the new column " ~ column.name ~ " has a default, and rows that are here already have NULL in it until "
             ~ alluvium.rebuild_command(this)
         ) -%}

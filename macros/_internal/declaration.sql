@@ -78,7 +78,7 @@
     {%- endfor -%}
     {%- set said = alluvium.said_of_changed_options(alluvium.meaning_of_log(feed), declarations | unique | list) -%}
     {%- if said -%}
-        {%- do exceptions.warn(
+        {%- do alluvium.warn(
             feed.name ~ ": " ~ said ~ " than when files were read that the log has. Their lines stay as they were decoded; "
             ~ alluvium.rebuild_command(change_log) ~ " decodes all of them as they are declared now"
         ) -%}

@@ -10,6 +10,13 @@
 {% endmacro %}
 
 
+{# dbt counts the warnings of tests only (1.11). Those of models and hooks are counted for the run's report (announce_warnings). #}
+{% macro warn(message) %}
+    {%- do exceptions.warn(message) -%}
+    {%- do run_query("set alluvium.warning." ~ alluvium.run_id() ~ "." ~ local_md5(message) ~ " = 1") -%}
+{% endmacro %}
+
+
 {# Any other way to build the model would double its rows or lose its past, on a green run. #}
 {% macro require_incremental(caller_name, strategy) %}
     {%- do alluvium.require_one_of(caller_name ~ ": model " ~ model.name, "materialized", alluvium.own_config().get("materialized"), ["incremental"]) -%}

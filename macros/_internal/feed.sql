@@ -154,10 +154,21 @@
 {% macro require_threshold(subject, argument, thresholds) %}
     {%- for option, limit in thresholds.items() -%}
         {% do alluvium.require_one_of(subject, argument ~ " option", option, ["fail_above"]) %}
-        {%- if limit is not integer or limit < 0 -%}
-            {% do alluvium.raise_invalid(subject, argument ~ ".fail_above", limit, "a number of rows, such as 0") %}
+        {%- set takes_share = argument == "meta.cdc.quarantine" -%}
+        {%- set share = alluvium.share_of_threshold(limit) if takes_share else none -%}
+        {%- if (limit is not integer or limit < 0) and (share is none or share > 100) -%}
+            {% do alluvium.raise_invalid(
+                subject, argument ~ ".fail_above", limit, "a number of rows, such as 0" ~ (", or a share of the latest batch, such as \"5 %\"" if takes_share else "")
+            ) %}
         {%- endif -%}
     {%- endfor -%}
+{% endmacro %}
+
+
+{# `5 %` as 5; none for a number of rows. #}
+{% macro share_of_threshold(limit) %}
+    {%- set found = modules.re.fullmatch("(\\d+([.]\\d+)?) ?%", limit | string) -%}
+    {{ return(found.group(1) | float if found else none) }}
 {% endmacro %}
 
 

@@ -9,13 +9,13 @@
 {% endmacro %}
 
 
-{# How many are too many says the source's threshold. #}
+{# The test rejected_within_threshold decides whether they are too many. #}
 {% macro announce_rejected_lines(change_log, counted) %}
     {%- if counted.rejected_count -%}
-        {%- do exceptions.warn(
-            change_log.identifier ~ ": " ~ counted.rejected_count ~ " of " ~ counted.line_count ~ " new lines rejected, "
-            ~ "`select _cdc_reject_reason, _cdc_reject_detail, _cdc_raw from " ~ change_log ~ " where _cdc_batch = " ~ counted.batch
-            ~ " and _cdc_reject_reason is not null` says which"
+        {%- do alluvium.warn(
+            change_log.identifier ~ ": " ~ counted.rejected_count ~ " of " ~ counted.line_count ~ " new lines rejected. The first: "
+            ~ alluvium.first_rejected_lines(change_log) ~ ". All: `select _cdc_reject_reason, _cdc_reject_detail, _cdc_raw from " ~ change_log ~ " where _cdc_batch = " ~ counted.batch
+            ~ " and _cdc_reject_reason is not null`"
         ) -%}
     {%- endif -%}
 {% endmacro %}
@@ -29,7 +29,7 @@
     {%- if counted.control_count and feed.shape == "flattened" -%}
         {%- set found = alluvium.query_rows(alluvium.tombstones_and_deletes_sql(change_log, counted.batch))[0] -%}
         {%- if found.tombstones and not found.deletes -%}
-            {%- do exceptions.warn(
+            {%- do alluvium.warn(
                 change_log.identifier ~ ": " ~ found.tombstones ~ " tombstones and no delete in the new files. With the connector's default "
                 ~ "(`delete.tombstone.handling.mode: tombstone`) deletes are not in the files: rows that the source has deleted stay. "
                 ~ "`rewrite` writes them; `reconcile` finds the rows"
@@ -56,7 +56,7 @@ where _cdc_batch = {{ batch }}
     {%- if feed.connector in ["mysql", "mariadb"] and not alluvium.has_declared_order(feed) -%}
         {%- set found = alluvium.query_rows(alluvium.shared_positions_sql(change_log, feed, counted.batch))[0] -%}
         {%- if found.shared_positions -%}
-            {%- do exceptions.warn(
+            {%- do alluvium.warn(
                 change_log.identifier ~ ": " ~ found.shared_positions ~ " binlog positions of the new files are each those of several changes, whose order nothing says: "
                 ~ "rows may be wrong. Does the server write no positions inside of transactions? Set `binlog_legacy_event_pos=ON` (MariaDB 11.4 and later) or "
                 ~ "`binlog_transaction_compression=OFF` (MySQL)"
@@ -96,7 +96,7 @@ from (
             alluvium.rows_lost_by_dumps_sql(change_log, feed, counted.batch, files | map(attribute="file_path") | list)
         )[0] -%}
         {%- if found.lost_rows -%}
-            {%- do exceptions.warn(
+            {%- do alluvium.warn(
                 change_log.identifier ~ ": full dumps that were landed anew lack " ~ found.lost_rows ~ " rows that they had before. These stay until "
                 ~ alluvium.rebuild_command(change_log)
             ) -%}

@@ -16,7 +16,7 @@
             {{ exceptions.raise_compiler_error(alluvium.offset_message(feed, change_log, row, row.finding_count)) }}
         {%- endfor -%}
         {%- for row in found if policies[row.finding] == "warn" and row.new_count -%}
-            {%- do exceptions.warn(alluvium.offset_message(feed, change_log, row, row.new_count)) -%}
+            {%- do alluvium.warn(alluvium.offset_message(feed, change_log, row, row.new_count)) -%}
         {%- endfor -%}
     {%- endif -%}
 {% endmacro %}

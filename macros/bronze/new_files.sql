@@ -17,7 +17,7 @@
     {%- do alluvium.warn_of_other_declaration(feed, change_log, runs) -%}
     {%- if not runs -%}
         {#- Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived. -#}
-        {%- do exceptions.warn(feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place?") -%}
+        {%- do alluvium.warn(feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place?") -%}
     {%- endif -%}
     {{ return(runs | selectattr("is_wanted") | list) }}
 {% endmacro %}

@@ -220,7 +220,7 @@ from (
             ~ " and difference = 'absent' and first_batch = " ~ counted.batch ~ " order by column_name"
         ) -%}
         {%- if absent -%}
-            {%- do exceptions.warn(
+            {%- do alluvium.warn(
                 change_log.identifier ~ ": declared columns that the newest events do not have: " ~ absent | map(attribute="column_name") | join(", ")
                 ~ ". Dropped, renamed or misspelt? `select * from " ~ alluvium.schema_drift_view() ~ "` says since when"
             ) -%}

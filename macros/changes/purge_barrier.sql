@@ -22,7 +22,7 @@
         {{ return(none) }}
     {%- endif -%}
     {%- if purged | sum(attribute="unfinished_count") -%}
-        {%- do exceptions.warn(
+        {%- do alluvium.warn(
             feed.name ~ ": a purge of " ~ purged | sum(attribute="unfinished_count") ~ " keys has not come to its end. No line of these keys is "
             ~ "read any more, but tables may hold their rows: run the same `dbt run-operation purge_rows` again"
         ) -%}

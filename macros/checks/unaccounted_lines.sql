@@ -66,10 +66,73 @@ where
 {%- endmacro %}
 
 
-{# `fail_above` of the source behind a change log or a state; without a threshold nothing is above it. #}
-{% macro rejected_threshold(change_log) %}
-    {{ return(alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above", "cast('Infinity' as double)")) }}
+{#
+    How many rejected lines of a change log are not released, and whether these are too many: more rows than `fail_above`, or a larger share of the latest batch (`5 %`, the default).
+    With any threshold they are where no line could be decoded: then the feed is not what its declaration says.
+#}
+{% macro rejected_above_threshold(change_log) -%}
+{%- set limit = alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above", "5 %") -%}
+{%- set share = alluvium.share_of_threshold(limit) -%}
+{%- set batch = alluvium.newest_batch(change_log) if alluvium.may_query() else "(select max(_cdc_batch) from " ~ change_log ~ ")" -%}
+select
+    rejected_count,
+    (
+        {#- Spark (3.5) has no `exists` here. #}
+        select count(*)
+        from (select 1 from {{ change_log }} where {{ alluvium.is_decoded() }} limit 1) as decoded
+    ) = 0
+    {%- if share is none %}
+    or rejected_count > {{ limit }}
+    {%- else %}
+    or 100 * new_rejected_count > {{ share }} * (new_rejected_count + (
+        select count(*)
+        from {{ change_log }}
+        where
+            _cdc_batch = {{ batch }}
+            and {{ alluvium.is_decoded() }}
+    ))
+    {%- endif %} as is_above_threshold
+from (
+    select
+        count(*) as rejected_count,
+        count_if(rejected._cdc_batch = {{ batch }}) as new_rejected_count
+    from {{ change_log }} as rejected
+    where
+        rejected._cdc_reject_reason is not null
+        and {{ alluvium.is_not_released(change_log, "rejected") | indent(8) }}
+) as counted
+where rejected_count > 0
+{%- endmacro %}
+
+
+{% macro is_decoded() %}
+    {{ return("_cdc_kind in ('change', 'truncate', 'purged')") }}
 {% endmacro %}
+
+
+{# The first of them, the latest batch's before others, in words. #}
+{% macro first_rejected_lines(change_log) %}
+    {%- set lines = [] -%}
+    {%- for row in alluvium.query_rows(alluvium.first_rejected_lines_sql(change_log)) -%}
+        {%- do lines.append(row.reason ~ (" (" ~ row.detail ~ ")" if row.detail else "") ~ " at " ~ row.path ~ " line " ~ row.line) -%}
+    {%- endfor -%}
+    {{ return(lines | join("; ")) }}
+{% endmacro %}
+
+
+{% macro first_rejected_lines_sql(change_log) -%}
+select
+    _cdc_reject_reason as reason,
+    left(_cdc_reject_detail, 200) as detail,
+    _cdc_file_path as path,
+    _cdc_line as line
+from {{ change_log }} as rejected
+where
+    _cdc_reject_reason is not null
+    and {{ alluvium.is_not_released(change_log, "rejected") | indent(4) }}
+order by _cdc_batch desc, _cdc_file_path, _cdc_line
+limit 3
+{%- endmacro %}
 
 
 {# What a state cannot know of a row: a value of it, or of a table without a key how many there are. #}

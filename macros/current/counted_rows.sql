@@ -325,7 +325,7 @@ from {{ from }}
     {%- if cdc.merge_guard and alluvium.remembered("oldest_change", this) and not alluvium.feed_of_node("announce_undecided_counts", model).key -%}
         {%- set counted = alluvium.query_rows(alluvium.undecided_counts_sql(this))[0] -%}
         {%- if counted.negative_count or counted.ambiguous_count -%}
-            {%- do exceptions.warn(
+            {%- do alluvium.warn(
                 this.identifier ~ ": " ~ counted.negative_count ~ " row images were deleted more often than they came, " ~ counted.ambiguous_count
                 ~ " have events that may be one row or two; `select * from " ~ this ~ " where _cdc_row_count < 0 or _cdc_ambiguous_events > 0` says which"
             ) -%}

@@ -13,7 +13,7 @@
         {%- set news = alluvium.query_rows(alluvium.new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
         {%- do alluvium.refuse_broken_dump("current_state", change_log, feed, batches, known) if feed.full_dumps and known -%}
         {%- if news.has_whole_deletes -%}
-            {%- do exceptions.warn(
+            {%- do alluvium.warn(
                 feed.name ~ ": deletes show more of their rows than a key. "
                 ~ ("Has it no LOB column" if feed.connector == "oracle" else "Is its REPLICA IDENTITY FULL")
                 ~ "? Then say `replica_identity: full` in meta.cdc, or a swap of keys would lose a row; if not, say "

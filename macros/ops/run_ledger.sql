@@ -53,7 +53,28 @@ seconds double comment 'that dbt took for the model'
             {%- do run_query(alluvium.record_tables_sql(tables)) -%}
             {%- do alluvium.show_run() -%}
         {%- endif -%}
+        {%- do alluvium.announce_warnings() -%}
     {%- endif -%}
+    {%- do alluvium.announce_rejected_logs(results) if execute -%}
+{% endmacro %}
+
+
+{# Behind a test that warns or fails, also where this run has brought nothing new. #}
+{% macro announce_rejected_logs(results) %}
+    {%- for result in results if result.status in ["warn", "fail"] and (result.node.test_metadata or {}).name == "rejected_within_threshold" -%}
+        {%- set node = graph.nodes[result.node.attached_node] -%}
+        {%- set change_log = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- do log(change_log ~ ": " ~ result.failures ~ " rejected lines, the first: " ~ alluvium.first_rejected_lines(change_log), info=true) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro announce_warnings() %}
+    {%- set warnings = [] -%}
+    {%- for row in alluvium.query_rows("set") if row.key.startswith("alluvium.warning." ~ alluvium.run_id()) -%}
+        {%- do warnings.append(row.key) -%}
+    {%- endfor -%}
+    {%- do log("Warnings of models and hooks above, not counted in WARN= below: " ~ warnings | length, info=true) if warnings -%}
 {% endmacro %}
 
 

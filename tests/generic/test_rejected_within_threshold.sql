@@ -1,23 +1,12 @@
 {#
-    The threshold of `meta.cdc.quarantine` in the source's YAML: fails when more rows of the change log are rejected, and not released,
-    than `fail_above` allows, and with any threshold when lines are rejected and not one could be decoded: then the
-    feed is not what its declaration says. The number that dbt prints is that of the rejected rows.
+    Rejected rows of a change log that are not released: a warning for any, which dbt counts, and a failure where they are more than `meta.cdc.quarantine` of the source
+    allows (rejected_above_threshold). The number that dbt prints is that of the rows.
 #}
 {% test rejected_within_threshold(model) %}
-{{ config(fail_calc="coalesce(sum(rejected_count), 0)") }}
-{%- set threshold = alluvium.rejected_threshold(model) if execute else none %}
-select rejected_count
-from (
-    select count(*) as rejected_count
-    from {{ model }} as rejected
-    where
-        rejected._cdc_reject_reason is not null
-        and {{ alluvium.is_not_released(model, "rejected") | indent(8) }}
-) as counted
-where
-    rejected_count > {{ threshold }}
-    or (
-        rejected_count > 0
-        and not exists (select 1 from {{ model }} where _cdc_kind in ('change', 'truncate', 'purged'))
-    )
+{{ config(
+    fail_calc="coalesce(sum(rejected_count), 0)",
+    warn_if="> 0",
+    error_if="> 0 and coalesce(bool_or(is_above_threshold), false)",
+) }}
+{{ alluvium.rejected_above_threshold(model) if execute else "select 1 as not_compiled" }}
 {% endtest %}

@@ -123,7 +123,7 @@ class Feed:
             "name": self.name,
             "identifier": f"{SOURCE}__{self.name}",
             "external": external,
-            "config": {"meta": {"cdc": {"key": list(self.key), **self.cdc}}},
+            "config": {"meta": {"cdc": {"key": list(self.key), "quarantine": {"fail_above": "100 %"}, **self.cdc}}},
             "columns": columns,
         }
 

@@ -601,7 +601,7 @@ def test_compact_entries(macros: Renderer) -> None:
 
 def test_announce_batch() -> None:
     macros = shop(cdc={"connector": "mysql"})
-    macros.answers = {"as shared_positions": [{"shared_positions": 1}]}
+    macros.answers = {"as shared_positions": [{"shared_positions": 1}], "limit 3": []}
     counted = {"batch": 5, "rejected_count": 3, "line_count": 9, "control_count": 1, "absent_count": 0}
     macros.does("announce_batch", LOG, counted)
     assert ["rejected" in warning for warning in macros.warnings] == [True, False]
@@ -609,9 +609,11 @@ def test_announce_batch() -> None:
 
 def test_announce_rejected_lines(macros: Renderer) -> None:
     assert_parses(macros.sql("recorded_batches_sql", LOG, 4))
+    macros.answers = {"limit 3": [{"reason": "malformed_json", "detail": None, "path": "/a.json", "line": 5}]}
     macros.does("announce_rejected_lines", LOG, {"batch": 5, "rejected_count": 3, "line_count": 9})
     (warning,) = macros.warnings
-    assert warning.startswith("stg_shop__orders: 3 of 9 new lines rejected, `select ")
+    said = "stg_shop__orders: 3 of 9 new lines rejected. The first: malformed_json at /a.json line 5. All: `select "
+    assert warning.startswith(said)
     assert_parses(warning.split("`")[1])
 
 

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from .feeds import feed, shop
 from .harness import Renderer, assert_parses, fold, relation
 
@@ -28,9 +32,38 @@ def test_unaccounted_lines_sql(macros: Renderer) -> None:
     assert_parses(sql)
 
 
-def test_rejected_threshold() -> None:
-    assert shop(cdc={"quarantine": {"fail_above": 3}}).render("rejected_threshold", LOG) == 3
-    assert shop().render("rejected_threshold", LOG) == "cast('Infinity' as double)"
+@pytest.mark.parametrize(
+    ("quarantine", "allowed"),
+    [
+        ({}, "100 * new_rejected_count > 5.0 * (new_rejected_count + (select count(*)"),
+        ({"fail_above": "0.5 %"}, "100 * new_rejected_count > 0.5 * (new_rejected_count + (select count(*)"),
+        ({"fail_above": "100%"}, "100 * new_rejected_count > 100.0 * (new_rejected_count + (select count(*)"),
+        ({"fail_above": 3}, "or rejected_count > 3 as is_above_threshold"),
+    ],
+)
+@pytest.mark.parametrize("which", ["build", "compile"])
+def test_rejected_above_threshold(quarantine: dict[str, Any], allowed: str, which: str) -> None:
+    renderer = shop(cdc={"quarantine": quarantine})
+    renderer.which = which
+    renderer.absent = ("cdc_released_lines",)
+    renderer.answers = {"select max(_cdc_batch)": [{"batch": 7}]}
+    sql = renderer.render("rejected_above_threshold", LOG)
+    assert allowed in fold(sql)
+    latest = "7" if which == "build" else "(select max(_cdc_batch) from silver.stg_shop__orders)"
+    assert f"count_if(rejected._cdc_batch = {latest}) as new_rejected_count" in fold(sql)
+    assert f"where {renderer.render('is_decoded')} limit 1) as decoded) = 0 or " in fold(sql)
+    assert_parses(sql)
+
+
+def test_first_rejected_lines() -> None:
+    renderer = shop()
+    renderer.absent = ("cdc_released_lines",)
+    torn = {"reason": "malformed_json", "detail": None, "path": "/a.json", "line": 5}
+    unknown = {"reason": "unknown_column", "detail": "weight", "path": "/b.json", "line": 7}
+    renderer.answers = {"limit 3": [torn, unknown]}
+    said = renderer.render("first_rejected_lines", LOG)
+    assert said == "malformed_json at /a.json line 5; unknown_column (weight) at /b.json line 7"
+    assert_parses(renderer.render("first_rejected_lines_sql", LOG))
 
 
 def test_unresolved_above_threshold() -> None:

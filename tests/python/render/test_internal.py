@@ -11,7 +11,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, model, shop, source
-from .harness import Renderer, assert_expression_parses, relation
+from .harness import Renderer, all_macros, assert_expression_parses, relation
 
 
 def test_raise_invalid(macros: Renderer) -> None:
@@ -489,12 +489,23 @@ def test_is_run(which: str, is_run: bool) -> None:
 
 
 def test_require_threshold(macros: Renderer) -> None:
-    assert not macros.sql("require_threshold", "s", "meta.cdc.quarantine", {"fail_above": 0})
-    for limit in ("many", -1, 1.5, None):
+    for allowed in (0, 3, "5 %", "0.1%", "100 %"):
+        assert not macros.sql("require_threshold", "s", "meta.cdc.quarantine", {"fail_above": allowed})
+    rows = "allowed: a number of rows, such as 0"
+    for limit in ("many", -1, 1.5, None, "101 %", "%", "-1 %", True):
         message = macros.refusal("require_threshold", "s", "meta.cdc.quarantine", {"fail_above": limit})
         assert message.startswith("s: meta.cdc.quarantine.fail_above is ")
-        assert message.endswith("allowed: a number of rows, such as 0.")
+        assert message.endswith(rows + ', or a share of the latest batch, such as "5 %".')
+    assert macros.refusal("require_threshold", "s", "meta.cdc.unresolved", {"fail_above": "5 %"}).endswith(rows + ".")
+    assert [macros.render("share_of_threshold", limit) for limit in ("2.5 %", 3)] == [2.5, None]
     assert "option is" in macros.refusal("require_threshold", "s", "meta.cdc.quarantine", {"above": 1})
+
+
+def test_every_warning_is_counted(macros: Renderer) -> None:
+    (setting,) = macros.does("warn", "gaps")
+    assert macros.warnings == ["gaps"]
+    assert setting.startswith(f"set alluvium.warning.{macros.render('run_id')}.")
+    assert [name for name, macro in all_macros().items() if "exceptions.warn" in macro.macro_sql] == ["warn"]
 
 
 def test_rebuild_command(macros: Renderer) -> None:

@@ -50,6 +50,7 @@ def run(**answers: Any) -> Renderer:
         "describe history": [MERGE],
         "insert into": [],
         "select * from " + LEDGER: [],
+        "set": [],
     } | answers
     return renderer
 
@@ -112,7 +113,27 @@ def test_record_run_writes_nothing_where_nothing_is_new() -> None:
     renderer.answers["select table_name, max_by(batch"] = [
         {"table_name": name, "batch": 3, "table_version": 7} for name in (LOG.render(), STATE.render())
     ]
-    assert [sql for sql in renderer.does("record_run", ALL) if not sql.startswith(("set ", "select table_name"))] == []
+    assert [sql for sql in renderer.does("record_run", ALL) if not sql.startswith(("set", "select table_name"))] == []
+
+
+@pytest.mark.parametrize("which", ["build", "test"])
+def test_record_run_ends_with_what_is_not_green(which: str) -> None:
+    renderer = run()
+    renderer.which = which
+    renderer.absent = ("cdc_released_lines",)
+    run_id = renderer.render("run_id")
+    renderer.answers |= {
+        "set": [{"key": f"alluvium.warning.{of}.{n}", "value": "1"} for n, of in enumerate((run_id, run_id, "other"))],
+        "limit 3": [{"reason": "malformed_json", "detail": "", "path": "/a.json", "line": 5}],
+    }
+    metadata = SimpleNamespace(name="rejected_within_threshold")
+    node = SimpleNamespace(unique_id="test.t", test_metadata=metadata, attached_node="model.stg")
+    tests = [SimpleNamespace(node=node, status=status, failures=2) for status in ("pass", "warn")]
+    renderer.does("record_run", tests)
+    rejected = "silver.stg_shop__orders: 2 rejected lines, the first: malformed_json at /a.json line 5"
+    counted = "Warnings of models and hooks above, not counted in WARN= below: 2"
+    assert renderer.messages == [counted] * (which == "build") + [rejected]
+    assert len(renderer.does("announce_warnings")) == len(renderer.does("announce_rejected_logs", tests)) == 1
 
 
 def test_record_run_is_for_runs() -> None:
