@@ -86,10 +86,13 @@ def recognise(value: Any, schema: Schema | None = None) -> Record:
 
 
 def unwrapped(value: Any) -> tuple[Any, Schema | None]:
-    """The payload and the schema of what JsonConverter writes with schemas; other values as they are."""
-    if isinstance(value, dict) and value.keys() == {"schema", "payload"} and isinstance(value["schema"], dict):
-        return value["payload"], _schema(value["schema"]) if "type" in value["schema"] else None
-    return value, None
+    """The payload and the schema of what JsonConverter writes with schemas, or others like it; other values as they are."""
+    if not isinstance(value, dict) or "payload" not in value or not value.keys() <= {"schema", "payload"}:
+        return value, None
+    payload, schema = value["payload"], value.get("schema")
+    if isinstance(schema, dict):
+        return payload, _schema(schema) if "type" in schema else None
+    return (payload, None) if schema is None and isinstance(payload, dict | None) else (value, None)
 
 
 def _schema(schema: Mapping[str, Any]) -> Schema:

@@ -176,7 +176,7 @@ operations as (
 unwrapped as (
     select
         *,
-        {{ alluvium.has_schema(record) }} as has_schema
+        {{ alluvium.is_wrapped(feed, record) }} as is_wrapped
     from parsed
 ),
 
@@ -185,7 +185,7 @@ rows as (
         *,
         {{ alluvium.row_of_record(record) }} as fields,
         if(
-            has_schema,
+            is_wrapped,
             {{ alluvium.semantic_types_of_row(record) | indent(4) }},
             semantic_types
         ) as record_semantic_types
@@ -209,7 +209,7 @@ rows as (
 unwrapped as (
     select
         *,
-        {{ alluvium.has_schema(record) }} as has_schema
+        {{ alluvium.is_wrapped(feed, record) }} as is_wrapped
     from parsed
 ),
 
@@ -232,7 +232,7 @@ rows as (
         *,
         if(is_envelope, {{ alluvium.flattened_envelope(feed) | indent(8) }}, record_fields) as fields,
         case
-            when not has_schema then semantic_types
+            when not is_wrapped then semantic_types
             when is_envelope
                 then {{ alluvium.semantic_types_of_fields("filter(from_json(" ~ record ~ "['schema'], '" ~ alluvium.envelope_schema_type() ~ "').fields, field -> field.field = 'after')[0].fields") | indent(16) }}
             else {{ alluvium.semantic_types_of_row(record) | indent(12) }}
@@ -280,16 +280,21 @@ map_concat(
 
 
 {#
-    JsonConverter's wrapper has these two fields and no other, and writes the type of a schema first: a table may have columns
-    `schema` and `payload` of JSON.
+    JsonConverter's wrapper has these two fields and no other; some tools leave `schema` out, or send NULL. Where `payload` is a column of the table, such a record
+    is its row, unless it begins as the schema of a converter does.
 #}
-{% macro has_schema(record) -%}
-size({{ record }}) = 2 and map_contains_key({{ record }}, 'payload') and {{ record }}['schema'] like '{"type":"struct",%"optional":%'
+{% macro is_wrapped(feed, record) -%}
+map_contains_key({{ record }}, 'payload') and
+{%- if "payload" in alluvium.declared_columns(feed) | map(attribute="name") %} size({{ record }}) = 2 and {{ record }}['schema'] like '{"type":"struct",%"optional":%'
+{%- else %} size(array_except(map_keys({{ record }}), array('schema', 'payload'))) = 0
+    and startswith(coalesce({{ record }}['schema'], '{'), '{')
+    and startswith(coalesce({{ record }}['payload'], '{'), '{')
+{%- endif %}
 {%- endmacro %}
 
 
 {% macro row_of_record(record) %}
-    {{ return("if(has_schema, from_json(" ~ record ~ "['payload'], 'map<string,string>'), " ~ record ~ ")") }}
+    {{ return("if(is_wrapped, from_json(" ~ record ~ "['payload'], 'map<string,string>'), " ~ record ~ ")") }}
 {% endmacro %}
 
 
@@ -328,6 +333,10 @@ recognised as (
             when value is null then 'empty_file'
             when trim(both ' \t\r\n' from value) = '' then 'blank'
             when trim(both ' \t\r\n' from value) = 'null' then 'tombstone'
+            {%- if "payload" not in alluvium.declared_columns(feed) | map(attribute="name") %}
+            {#- Only a short line is looked at. #}
+            when length(value) < 60 and regexp_replace(value, '[ \t\r\n]', '') in ('{"payload":null}', '{"schema":null,"payload":null}', '{"payload":null,"schema":null}') then 'tombstone'
+            {%- endif %}
             when {{ alluvium.is_malformed() }} then 'rejected'
             {%- if feed.store_envelope %}
             when lines[0].metadata is not null and lines[0].value is null and get_json_object(value, '$.value') is null then 'tombstone'

@@ -123,6 +123,29 @@ def test_topic_without_rows(tmp_path: Path, content: bytes, name: str, kind: str
     assert ("  ! " in text) is (kind == "unreadable")
 
 
+@pytest.mark.parametrize(
+    ("record", "kind", "columns"),
+    [
+        ({"payload": json.loads(event())}, "envelope", ["id"]),
+        ({"schema": None, "payload": json.loads(event())}, "envelope", ["id"]),
+        ({"payload": json.loads(event()), "schema": {"optional": False, "type": "struct"}}, "envelope", ["id"]),
+        ({"payload": {"id": 1, "__deleted": "false"}}, "flattened", ["id"]),
+        ({"payload": {"id": 1}}, "row", ["id"]),
+        # Columns of a table.
+        ({"id": 1, "payload": {"a": 1}}, "row", ["id", "payload"]),
+        ({"payload": "a"}, "row", ["payload"]),
+        ({"schema": "public", "payload": {"a": 1}}, "row", ["schema", "payload"]),
+        ({"payload": None}, None, []),
+    ],
+)
+def test_payload_is_a_wrapper_with_or_without_schema(
+    tmp_path: Path, record: dict[str, Any], kind: str | None, columns: list[str]
+) -> None:
+    (entity,) = inspect(landed(tmp_path, json.dumps(record) + "\n")).entities
+    assert (entity.shape, [column.name for column in entity.columns]) == (kind, columns)
+    assert (entity.controls, entity.errors) == ({} if kind else {"tombstone": 1}, ())
+
+
 def test_flattened_delete_is_one_whatever_its_op(tmp_path: Path) -> None:
     inspection = inspect(landed(tmp_path, '{"id": 1, "__op": 5, "__deleted": "true"}\n{"id": 1, "__op": "c"}\n'))
     assert (dict(inspection.entities[0].ops), inspection.entities[0].errors) == ({"d": 1, "c": 1}, ())

@@ -439,11 +439,17 @@ def test_number_image_is_from_where_the_row_image_is(macros: Renderer) -> None:
     assert f"{macros.sql('row_of_record', 'lines[0].value')} as fields," in macros.sql("fields_of_record", stored)
 
 
-def test_has_schema_asks_for_the_whole_wrapper(macros: Renderer) -> None:
-    sql = macros.sql("has_schema", "x")
-    assert sql.startswith("size(x) = 2 and map_contains_key(x, 'payload') and x['schema'] like ")
+def test_is_wrapped_asks_for_the_whole_wrapper(macros: Renderer) -> None:
+    sql = macros.sql("is_wrapped", feed(), "x")
+    assert sql.startswith("map_contains_key(x, 'payload') and size(array_except(map_keys(x), array('schema', 'payload')))")
     assert_expression_parses(sql)
-    assert macros.sql("row_of_record", "x") == "if(has_schema, from_json(x['payload'], 'map<string,string>'), x)"
+    of_column = feed(columns=[column("id", "int"), column("payload")])
+    assert macros.sql("is_wrapped", of_column, "x").startswith(
+        """map_contains_key(x, 'payload') and size(x) = 2 and x['schema'] like '{"type":"struct",%"""
+    )
+    assert "\"payload\":null" in macros.sql("record_kind", feed(), "'change'")
+    assert "\"payload\":null" not in macros.sql("record_kind", of_column, "'change'")
+    assert macros.sql("row_of_record", "x") == "if(is_wrapped, from_json(x['payload'], 'map<string,string>'), x)"
 
 
 def test_types_of_the_parts_of_a_record(macros: Renderer) -> None:
