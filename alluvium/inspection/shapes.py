@@ -86,7 +86,7 @@ def recognise(value: Any, schema: Schema | None = None) -> Record:
 
 
 def unwrapped(value: Any) -> tuple[Any, Schema | None]:
-    """The payload and the schema of what JsonConverter writes with schemas, or others like it; other values as they are."""
+    """Payload and schema of what JsonConverter writes, or a tool that writes like it; other values as they are."""
     if not isinstance(value, dict) or "payload" not in value or not value.keys() <= {"schema", "payload"}:
         return value, None
     payload, schema = value["payload"], value.get("schema")
