@@ -10,6 +10,7 @@ from alluvium.spark_udfs import semantic_types as names
 
 from .types import (
     ISO_DATE,
+    ISO_DATES,
     ISO_TIME,
     ISO_TIMESTAMP,
     MAX_PRECISION,
@@ -98,7 +99,7 @@ def _held(name: str, declared: ProposedType, values: Values, schema: Schema | No
         return declared
     if declared.semantic_type == names.MICRO_TIME:
         return _time_of_day(name, declared, values)
-    if declared.data_type == "date" and looks == {"date"}:
+    if declared.data_type == "date" and looks in ({"date"}, {ISO_DATES}):
         return replace(declared, semantic_type=ISO_DATE)
     if declared.data_type == "timestamp_ntz" and looks <= {"zoned", "local"}:
         return replace(declared, semantic_type=ISO_TIMESTAMP)

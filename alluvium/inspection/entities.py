@@ -14,6 +14,7 @@ from .declared_types import held_against_values, is_decimal
 from .defaults import default_by_declaration, default_by_schema
 from .delete_images import ImagesBefore, images_before
 from .field_versions import newest_that_holds_all, propose_from_versions, versions_of_fields
+from .key_names import is_named_like_key
 from .keys import (
     Key,
     asked_for_deliveries,
@@ -36,7 +37,7 @@ from .schemas import Schema
 from .shapes import is_outbox
 from .snapshots import question_of_lone_rows
 from .table_changes import DeclaredTable, TableName, find_table
-from .types import ProposedType, Values, propose_from_values
+from .types import TYPES_OF_UNITS, ProposedType, Values, propose_from_values, question_of_zone
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -428,6 +429,7 @@ def _entity_name(found: Found, reading: Reading) -> str:
 
 
 _NUMBERS = ("int32", "int64")
+_COUNTED_TIMES = {semantic_type for _, semantic_type in TYPES_OF_UNITS.values() if semantic_type}
 
 
 def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...]:
@@ -463,7 +465,18 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
         lacks_default = default is None and name in unsaid
         has_nulls = reading.values.get(name, Values()).present < reading.images - reading.empty_images
         columns.append(Column(name, proposed, has_nulls, hides_nulls, default, lacks_default))
-    return tuple(columns)
+    return _without_doubt_of_zones(columns)
+
+
+def _without_doubt_of_zones(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Where another local time is sent as a number, the mode is none that writes them as texts."""
+    are_numbers = any(column.type.semantic_type in _COUNTED_TIMES for column in columns)
+    return tuple(
+        replace(column, type=replace(column.type, question=None))
+        if are_numbers and column.type.question == question_of_zone(column.name)
+        else column
+        for column in columns
+    )
 
 
 def _names_in_order(reading: Reading) -> list[str]:
@@ -500,8 +513,10 @@ def _numbers(columns: Sequence[Column], key: Key, reading: Reading, said: Collec
     for column in columns:
         if column.name in said:
             continue
-        is_plain = column.type.data_type in ("int", "bigint") and not column.type.question
-        is_plain = is_plain and not column.type.semantic_type and column.name not in key.likely
+        is_plain = column.type.data_type in ("int", "bigint", "array<bigint>") and not column.type.question
+        is_plain = is_plain and not column.type.semantic_type
+        # A part of a key may be a date, and is none where it is called like a key.
+        is_plain = is_plain and not (column.name in key.likely and is_named_like_key(column.name))
         if is_plain and may_be_times(column.name, reading.values.get(column.name, Values())):
             yield column.name
 

@@ -122,9 +122,13 @@ def _propose_decimal(schema: Schema) -> ProposedType:
 
 
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
+# As Debezium writes a date with time.precision.mode=isostring.
+_DATE_WITH_ZONE = re.compile(r"^[+-]?\d{4,9}-\d\d-\d\dZ$")
 # Debezium writes a timestamptz of infinity in this word.
 ISO_ZONED = re.compile(r"^[+-]?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.]\d+)?(Z|[+-]\d\d:?\d\d)$|^-?infinity$")
 _ISO_LOCAL = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d+)?)?$")
+ISO_DATES = "date with Z"
+"""What texts look like that are dates."""
 _BASE64 = re.compile(r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")
 # Java writes a decimal of a large or a negative scale with an exponent, and always with its sign.
 _NUMBER = re.compile(r"^-?\d+([.]\d+)?(E[+-]\d+)?$", re.IGNORECASE)
@@ -153,8 +157,9 @@ class Values:
         kinds: number of values by what they look like.
         units: number of whole numbers by the unit of time that they could count since 1970.
         elements: number of the arrays' elements by what they look like.
-        lowest: of the whole numbers, or None.
-        highest: of the whole numbers, or None.
+        lowest: of the whole numbers, those in arrays too, or None.
+        highest: likewise.
+        has_offsets: whether a zoned time has another zone than Z, or is infinite, as no local time is.
         words: the different texts, as far as they are few and short.
     """
 
@@ -163,6 +168,7 @@ class Values:
     elements: Counter[str] = field(default_factory=Counter)
     lowest: int | None = None
     highest: int | None = None
+    has_offsets: bool = False
     words: set[str] = field(default_factory=set)
 
     def add(self, value: Any) -> None:
@@ -173,12 +179,20 @@ class Values:
             self._add_integer(value)
         elif kind == "array":
             self.elements.update(map(_kind_of, value))
+            for element in value:
+                if type(element) is int:
+                    self._widen(element)
+        elif kind == "zoned" and not value.endswith("Z"):
+            self.has_offsets = True
         elif len(self.words) < _MAX_WORDS and type(value) is str:
             self.words.add(value[:_MAX_WORD_LENGTH])
 
-    def _add_integer(self, value: int) -> None:
+    def _widen(self, value: int) -> None:
         self.lowest = value if self.lowest is None or value < self.lowest else self.lowest
         self.highest = value if self.highest is None or value > self.highest else self.highest
+
+    def _add_integer(self, value: int) -> None:
+        self._widen(value)
         size = abs(value)
         for unit, low, high in _UNITS:
             if low <= size < high:
@@ -262,9 +276,18 @@ def _kind_of(value: Any) -> str:
     return _kind_of_short_text(value) if len(value) <= _MAX_REMEMBERED else _kind_of_text(value)
 
 
+_KINDS_OF_TEXTS = (
+    ("date", _DATE),
+    (ISO_DATES, _DATE_WITH_ZONE),
+    ("zoned", ISO_ZONED),
+    ("local", _ISO_LOCAL),
+    ("number", _NUMBER),
+)
+
+
 def _kind_of_text(value: str) -> str:
     if value[:1].isdigit() or value[:1] in ("+", "-"):
-        for kind, pattern in (("date", _DATE), ("zoned", ISO_ZONED), ("local", _ISO_LOCAL), ("number", _NUMBER)):
+        for kind, pattern in _KINDS_OF_TEXTS:
             if pattern.match(value):
                 return kind
     elif value == "infinity":
@@ -307,15 +330,21 @@ def propose_from_values(
         return ProposedType(
             "double", why, question=f"{name} has fractions: is it a decimal in the source, and of which scale?"
         )
+    if kinds == {ISO_DATES}:
+        return ProposedType("date", why, ISO_DATE)
     if kinds == {"zoned"}:
         # Of MongoDB a time is milliseconds where nothing else is declared.
-        return ProposedType("timestamp", why, _ZONED_TIMESTAMP if connector == "mongodb" else None)
+        semantic_type = _ZONED_TIMESTAMP if connector == "mongodb" else None
+        is_asked = connector in WITH_LOCAL_TIMES and not values.has_offsets
+        return ProposedType("timestamp", why, semantic_type, question_of_zone(name) if is_asked else None)
     if kinds & _KINDS_OF_DOCUMENTS:
         return _propose_from_document(name, kinds, why)
     if kinds == {"variable_scale"}:
         return ProposedType("string", why, VARIABLE_SCALE)
     if kinds == {"array"}:
         elements = {kind for kind in values.elements if kind != "null"}
+        if elements == {ISO_DATES}:
+            return ProposedType("array<date>", why, ISO_DATE)
         is_asked = may_be_base64(elements)
         return ProposedType(
             "array<bigint>" if elements == {"integer"} else "array<string>",
@@ -327,6 +356,18 @@ def propose_from_values(
     if kinds == {"number"}:
         return _propose_number_text(name, why)
     return ProposedType("string", why)
+
+
+WITH_LOCAL_TIMES = ("postgresql", "mysql", "mariadb", "sqlserver", "oracle")
+"""Connectors whose tables have times with a zone and times without, which isostring mode both writes with a Z."""
+
+
+def question_of_zone(name: str) -> str:
+    """What to ask of texts with a Z, of which nothing says whether that is a zone."""
+    return (
+        f"{name}: with time.precision.mode=isostring a time without a zone has a Z, too. Is it one? Then set "
+        f"data_type: timestamp_ntz and semantic_type: {ISO_TIMESTAMP}, else data_type: timestamp."
+    )
 
 
 def _propose_number_text(name: str, why: str) -> ProposedType:

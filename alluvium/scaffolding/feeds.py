@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from alluvium.inspection.own_names import is_own_name, is_unfit_name
+from alluvium.inspection.types import question_of_zone
 
 from .filters import filter_of, filter_of_topic, has_company, location_of, undivided
 from .matching import Place, place_of, refuse_moved, tables_of
@@ -216,8 +217,9 @@ def _columns(entity: Entity) -> dict[str, dict[str, Any]]:
 
 def _column(entity: Entity, column: Column) -> dict[str, Any]:
     said: dict[str, Any] = {}
-    # Fractions of plain JSON may be a decimal's; a double keeps those of a double, and is asked about.
-    if not column.type.question or column.type.data_type in ("float", "double"):
+    # Fractions of plain JSON may be a decimal's, a time with a Z a local one: a double or a timestamp keeps the value.
+    keeps_value = column.type.data_type in ("float", "double") or column.type.question == question_of_zone(column.name)
+    if not column.type.question or keeps_value:
         said["data_type"] = column.type.data_type
     meta: dict[str, Any] = {}
     # Beside a type that is to be said, too: it has an effect on the proposed one alone.

@@ -186,7 +186,8 @@ def notices_of(inspection: Inspection, entity: Entity, declared: DeclaredTable) 
     yield from _notices_of_files(inspection, entity, declared)
     for column in entity.columns:
         data_type = str(declared.columns.get(column.name, {}).get("data_type") or "")
-        if data_type and not fits(column.type, data_type):
+        # A type that was asked about is answered by any.
+        if data_type and not column.type.question and not fits(column.type, data_type):
             yield (
                 f"{column.name} is declared {data_type}, and the files have {column.type.data_type} now "
                 f"({column.type.why}): is the declaration right?"

@@ -18,7 +18,7 @@
     {%- elif base == "timestamp" -%}
         {{ return(alluvium.decode_timestamp(column, feed, text)) }}
     {%- elif base == "binary" -%}
-        {{ return(alluvium.decode_binary(feed, text)) }}
+        {{ return(alluvium.decode_binary(column, feed, text)) }}
     {%- elif semantic_type and semantic_type.split(".")[-1] in ["Time", "MicroTime", "NanoTime"] -%}
         {{ return(alluvium.decode_time(column, feed, text)) }}
     {%- elif semantic_type == "io.debezium.data.Bits" -%}
@@ -109,10 +109,14 @@
 {%- endmacro %}
 
 
-{% macro decode_binary(feed, text) %}
+{# `binary.handling.mode` is of bytea, BLOB and the like: bit(n) is sent as bytes in each of them. #}
+{% macro decode_binary(column, feed, text) %}
     {%- set mode = feed.binary_handling_mode -%}
-    {%- if mode == "hex" -%}
-        {{ return("try_to_binary(" ~ text ~ ", 'hex')") }}
+    {%- if mode == "hex" and column.cdc.semantic_type != "io.debezium.data.Bits" -%}
+        {{ return(
+            "if(semantic_types[" ~ alluvium.string_literal(column.name) ~ "] <=> 'io.debezium.data.Bits', " ~ alluvium.base64_bytes(text)
+            ~ ", try_to_binary(" ~ text ~ ", 'hex'))"
+        ) }}
     {%- elif mode == "base64-url-safe" -%}
         {{ return("try_to_binary(translate(" ~ text ~ ", '-_', '+/'), 'base64')") }}
     {%- endif -%}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -63,3 +63,20 @@ def test_column_that_came_after_the_schemas_is_asked_about(tmp_path: Path) -> No
     (entity,) = inspect(str(tmp_path)).entities
     assert entity.numbers == ("expires",)
     assert [column.name for column in entity.columns if column.lacks_default] == ["born", "expires"]
+
+
+def test_days_in_arrays_and_keys_are_asked_about_and_one_local_time_tells_the_mode(tmp_path: Path) -> None:
+    def inspected(**more: Any) -> tuple[tuple[str, ...], list[str]]:
+        row = {"item_id": 1000, "days": [19782], "at": "2024-02-29T12:00:00Z"}
+        rows = [{"day": 19000 + number, **row} for number in range(3)]
+        source = {"connector": "postgresql", "table": "plans", "lsn": 1}
+        lines = [{"before": None, "after": row | more, "source": source, "op": "r"} for row in rows]
+        (tmp_path / "plans.json").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+        (entity,) = inspect(str(tmp_path)).entities
+        assert entity.key.candidates[0] == ("day",)
+        return entity.numbers, [question for question in entity.questions if "isostring" in question]
+
+    numbers, asked = inspected()
+    assert numbers == ("day", "item_id", "days")
+    assert [question.partition(":")[0] for question in asked] == ["at"]
+    assert inspected(created_at=1710037800123456)[1] == []

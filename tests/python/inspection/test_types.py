@@ -64,3 +64,18 @@ def test_number_with_an_exponent_is_no_base64() -> None:
 def test_width_of_whole_numbers(values: tuple[int, ...], expected: tuple[str, str | None]) -> None:
     found = proposed(*values)
     assert (found.data_type, found.semantic_type, found.question) == (*expected, None)
+
+
+def test_dates_and_times_of_isostring_mode() -> None:
+    def found(*values: Any, connector: str | None = "postgresql") -> tuple[str, str | None, bool]:
+        seen = Values()
+        for value in values:
+            seen.add(value)
+        type_ = propose_from_values("x", seen, connector=connector)
+        return type_.data_type, type_.semantic_type, type_.question is not None
+
+    assert found("2024-02-29Z") == ("date", "io.debezium.time.IsoDate", False)
+    assert found(["2024-02-29Z", None]) == ("array<date>", "io.debezium.time.IsoDate", False)
+    assert found("2024-02-29T12:34:56.789Z") == ("timestamp", None, True)
+    assert found("2024-02-29T12:34:56.789Z", "2024-02-29T12:34:56.789+02:00") == ("timestamp", None, False)
+    assert found("2024-02-29T12:34:56.789Z", connector=None) == ("timestamp", None, False)

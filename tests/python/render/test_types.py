@@ -121,11 +121,16 @@ def test_decode_time(macros: Renderer) -> None:
         ("bytes", BASE64),
         ("base64", BASE64),
         ("base64-url-safe", "try_to_binary(translate(x, '-_', '+/'), 'base64')"),
-        ("hex", "try_to_binary(x, 'hex')"),
+        (
+            "hex",
+            f"if(semantic_types['b'] <=> 'io.debezium.data.Bits', {BASE64}, try_to_binary(x, 'hex'))",
+        ),
     ],
 )
 def test_decode_binary(macros: Renderer, mode: str, sql: str) -> None:
-    assert macros.sql("decode_binary", feed(binary_handling_mode=mode), "x") == sql
+    assert macros.sql("decode_binary", column("b", "binary"), feed(binary_handling_mode=mode), "x") == sql
+    bits = column("b", "binary", semantic_type="io.debezium.data.Bits")
+    assert macros.sql("decode_binary", bits, feed(binary_handling_mode="hex"), "x") == BASE64
 
 
 def test_decode_bits(macros: Renderer) -> None:

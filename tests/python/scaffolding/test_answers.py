@@ -201,3 +201,15 @@ def test_replica_identity_that_was_altered(root: Path) -> None:
     assert "replica_identity:" not in "".join(line for line in read(root, SOURCES).splitlines() if MARK not in line)
     edited(root, "shape: envelope", "shape: envelope\n          replica_identity: default")
     assert asked(root) == []
+
+
+def test_local_time_with_a_z_is_asked_about_once_and_leaves_no_notice(root: Path) -> None:
+    landed(root / "times", "shop.public.plans", *({"id": number, "at": "2024-02-29T12:00:00.5Z"} for number in (1, 2)))
+    assert [question.partition(":")[0] for question in asked(root, "times")] == ["at"]
+    edited(
+        root,
+        "data_type: timestamp\n",
+        "data_type: timestamp_ntz\n            config: {meta: {cdc: {semantic_type: io.debezium.time.IsoTimestamp}}}\n",
+    )
+    scaffold = scaffolded(root, "times")
+    assert (scaffold.feeds[0].questions, list(scaffold.notices)) == ((), [])
