@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alluvium import rules
+from alluvium.inspection.operation_columns import CONVENTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,25 @@ def _message_formats() -> str:
     )
 
 
-TABLES: dict[str, Callable[[], str]] = {"message_formats": _message_formats}
+def _operation_columns() -> str:
+    rows = []
+    for entry in CONVENTIONS:
+        deletes = ", ".join(f"`{value}`" for value in entry.deletes)
+        rows.append(
+            [
+                f"[{entry.tool}]({entry.source})",
+                ", ".join(f"`{name}`" for name in entry.columns),
+                deletes or ("not NULL" if entry.is_time else "true"),
+                ", ".join(f"`{value}`" for value in entry.before),
+            ]
+        )
+    return markdown(["tool", "column", "deletes", "images of before an update"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "message_formats": _message_formats,
+    "operation_columns": _operation_columns,
+}
 """What makes each table, by its name."""
 
 

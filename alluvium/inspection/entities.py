@@ -30,7 +30,7 @@ from .messages import FOREIGN
 from .mixtures import question_of_folders, question_of_tables
 from .names import name_filter, name_of_folder
 from .numbers import may_be_times, question_of_numbers
-from .operations import deletes_by, question_of_deletes
+from .operations import Operation, operation_of, question_of_operation
 from .order import Order, propose_order
 from .own_names import is_unfit_name, question_of_unfit_name
 from .schemas import Schema
@@ -216,8 +216,8 @@ def describe_entity(
         shape = None
     table = find_table(declared, next(iter(reading.tables))) if len(reading.tables) == 1 else None
     columns = _columns(reading, table) if shape or not reading.kinds else ()
-    conditions = _conditions_of_deletes(reading, columns) if shape in ("row", "flattened") else {}
-    columns = tuple(_asked_for_deletes(column, conditions.get(column.name)) for column in columns)
+    operations = _operations(reading, columns, shape) if shape in ("row", "flattened") else {}
+    columns = tuple(_asked_for_operation(column, operations.get(column.name)) for column in columns)
     names = [column.name for column in columns]
     key = _key(found, reading, shape, table, columns)
     partitioned_by = found.objects[0][1].partitioned_by
@@ -261,7 +261,7 @@ def describe_entity(
         versions=tuple(sorted(reading.versions)),
         key=key,
         order=order,
-        operation_columns=tuple(conditions),
+        operation_columns=tuple(operations),
         names_connect_types=_names_connect_types(reading),
         columns=columns,
         numbers=numbers,
@@ -354,15 +354,18 @@ def _has_precise_unsigned(columns: Sequence[Column], reading: Reading) -> bool:
     return any(reading.values[name].kinds.keys() - {"null", "integer"} for name in unsigned)
 
 
-def _conditions_of_deletes(reading: Reading, columns: Sequence[Column]) -> dict[str, str]:
-    found = {column.name: deletes_by(column.name, reading.values.get(column.name, Values())) for column in columns}
-    return {name: condition for name, condition in found.items() if condition}
+def _operations(reading: Reading, columns: Sequence[Column], shape: str) -> dict[str, Operation]:
+    found = {
+        column.name: operation_of(column.name, reading.values.get(column.name, Values()), is_row=shape == "row")
+        for column in columns
+    }
+    return {name: operation for name, operation in found.items() if operation}
 
 
-def _asked_for_deletes(column: Column, condition: str | None) -> Column:
-    if condition is None:
+def _asked_for_operation(column: Column, operation: Operation | None) -> Column:
+    if operation is None:
         return column
-    question = question_of_deletes(column.name, condition, column.type.data_type)
+    question = question_of_operation(column.name, operation, column.type.data_type)
     return replace(column, type=replace(column.type, question=question))
 
 

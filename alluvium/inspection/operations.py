@@ -3,45 +3,185 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .operation_columns import CONVENTIONS, Convention
+
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from .types import Values
 
-# Of AWS DMS and GoldenGate, of Debezium, and in words; by the one that is a delete.
-_OPERATIONS = {
-    "D": {"I", "U", "D"},
-    "d": {"c", "u", "d", "r"},
-    "delete": {"insert", "update", "delete"},
-    "DELETE": {"INSERT", "UPDATE", "DELETE"},
-}
-_OPERATION = re.compile(r"(?:^|_)(op|operation)$", re.IGNORECASE)
-_FLAG = re.compile(r"(?:^|_)(is_?)?deleted$", re.IGNORECASE)
+# In lower case. Words that are no sign of an operation by themselves, such as `new`, stand beside one that is.
+_DELETES = {"d", "-d", "del", "delete", "deleted", "remove", "removed", "destroy", "destroyed", "erased", "dl"}
+_BEFORE = {
+    "b", "-u", "ub", "uo", "before", "preimage", "before_image", "before_update", "update_before", "update_preimage",
+    "update-before", "updatebefore", "update-delete",
+}  # fmt: skip
+_OTHERS = {
+    "i", "u", "c", "r", "a", "m", "l", "t", "k", "+i", "+u", "un", "up", "pt", "rr", "ins", "insert", "inserted", "upd",
+    "update", "updated", "upsert", "create", "created", "add", "added", "new", "modify", "modified", "change",
+    "changed", "replace", "merge", "read", "load", "refresh", "snapshot", "truncate", "update_after", "after",
+    "update_postimage", "updateafter", "after_image", "update-insert",
+}  # fmt: skip
+# Sets of which two together are a sign, whatever the column is called.
+_SIGNS = (
+    {"I", "U", "D"}, {"i", "u", "d"}, {"c", "u", "d", "r"}, {"+i", "-u", "+u", "-d"}, {"+I", "-U", "+U", "-D"},
+    {"insert", "update", "delete"}, {"INSERT", "UPDATE", "DELETE"}, {"Insert", "Update", "Delete"},
+)  # fmt: skip
+_OPERATION = re.compile(
+    r"(?:^|_)(op|oper|operation|opcode|action|dml|(op|oper|operation|action|change|cdc|dml|crud|event)_?"
+    r"(type|kind|mode|code|flag|ind|indicator|oper|operation|op))$"
+)
+_DELETED = (
+    r"(?:^|_)(?:is_?)?(?:soft_?|marked_(?:as_|for_)?)?(?:deleted?|deletion|del|removed?|removal|purged|tombstone)"
+)
+_FLAG = re.compile(rf"{_DELETED}(?:_?(?:flag|ind|indicator|mark|marker|yn))?$")
+_TIME = re.compile(rf"{_DELETED}_?(?:at|on|date|day|time|ts|timestamp|datetime|dt)(?:_(?:utc|ms|us))?$")
+_TRUE = {"true": "false", "t": "f", "yes": "no", "y": "n", "1": "0", "x": ""}
 
 
-def deletes_by(name: str, values: Values) -> str | None:
-    """The condition that a column seems to offer for deletes.
+@dataclass(frozen=True)
+class Operation:
+    """What a column seems to say.
+
+    Attributes:
+        deletes: condition of deletes, in SQL; None where nothing says which of its values are deletes.
+        before: condition of images of before an update, in SQL; None without such images.
+        tool: that writes such a column, or None.
+    """
+
+    deletes: str | None
+    before: str | None = None
+    tool: str | None = None
+
+
+def operation_of(name: str, values: Values, *, is_row: bool = True) -> Operation | None:
+    """What a column seems to say of operations, by its name and its values.
 
     Args:
         name: of the column.
         values: what was seen of it.
+        is_row: whether nothing else says which rows are deletes.
 
     Returns:
-        in SQL; None of a column that says nothing of the kind.
+        None of a column that says nothing of the kind.
     """
-    for delete, words in _OPERATIONS.items():
-        if values.words and values.words <= words and (len(values.words) > 1 or _OPERATION.search(name)):
-            return f"{name} = '{delete}'"
-    if not _FLAG.search(name) or not values.kinds.keys() - {"null"}:
-        return None
-    if values.kinds.keys() <= {"boolean", "null"}:
-        return name
-    return f"{name} = {1 if values.kinds['integer'] else repr('true')}"
+    quoted = name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name.replace('`', '``')}`"
+    found = next((entry for entry in CONVENTIONS if entry.is_of(name)), None)
+    if found and _fits(found, values):
+        return _by_convention(found, quoted, values)
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    if is_row and _TIME.search(plain):
+        return Operation(f"{quoted} is not null")
+    if _FLAG.search(plain) and (condition := _flag(quoted, values)):
+        return Operation(condition)
+    is_named = _OPERATION.search(plain) is not None
+    if _are_operations(values.words, is_named=is_named, is_row=is_row):
+        deletes = sorted(word for word in values.words if word.lower() in _DELETES)
+        before = sorted(word for word in values.words if word.lower() in _BEFORE)
+        return Operation(
+            _one_of(quoted, deletes or _unseen_deletes(values.words)), _one_of(quoted, before) if before else None
+        )
+    if is_named and is_row and _are_codes(values):
+        return Operation(None)
+    return None
 
 
-def question_of_deletes(name: str, condition: str, data_type: str) -> str:
-    """What to ask of a column that seems to offer a condition for deletes."""
-    return (
-        f"does {name} say which rows are deletes? Then say apply_as_deletes: {condition}; where ExtractNewRecordState "
-        f"has added it, shape: flattened and add_fields_prefix. Either way say data_type: {data_type}."
+def question_of_operation(name: str, operation: Operation, data_type: str) -> str:
+    """What to ask of a column that seems to say operations."""
+    deletes = operation.deletes or f"{name} = (its value for deletes)"
+    before = (
+        f" Then also set ignore_rows: {_in_yaml(operation.before)} for the images of before an update."
+        if operation.before
+        else ""
     )
+    added = "" if operation.tool else " If ExtractNewRecordState added it, set shape: flattened and add_fields_prefix."
+    return (
+        f"does {name}{f' ({operation.tool})' if operation.tool else ''} say which rows are deletes? Then set apply_as_deletes: "
+        f"{_in_yaml(deletes)}; except_column_list leaves the column out of the tables.{before}{added} "
+        f"Either way set data_type: {data_type}."
+    )
+
+
+def _in_yaml(condition: str) -> str:
+    return f'"{condition}"' if condition.startswith("`") else condition
+
+
+def _fits(convention: Convention, values: Values) -> bool:
+    """Whether values that were seen are those of the convention; it needs none to be seen."""
+    known = {value.lower() for value in (*convention.deletes, *convention.others, *convention.before)}
+    seen = {word.lower() for word in values.words} | {
+        str(number) for number in (values.lowest, values.highest) if number is not None
+    }
+    return not known or not seen or bool(known & seen)
+
+
+def _by_convention(convention: Convention, quoted: str, values: Values) -> Operation:
+    before = None
+    if convention.condition:
+        deletes: str | None = convention.condition.format(quoted)
+        before = convention.before_condition and convention.before_condition.format(quoted)
+    elif convention.is_time:
+        deletes = f"{quoted} is not null"
+    elif not convention.deletes:
+        deletes = _flag(quoted, values) or quoted
+    else:
+        is_number = bool(values.kinds["integer"])
+        deletes = _one_of(quoted, _as_seen(convention.deletes, values.words), is_number=is_number)
+        if convention.before:
+            before = _one_of(quoted, _as_seen(convention.before, values.words), is_number=is_number)
+    return Operation(deletes, before, convention.tool)
+
+
+def _as_seen(values: Collection[str], words: Collection[str]) -> list[str]:
+    """Values in the case of those that were seen; of several, those that were seen, if any was."""
+    cased = [value.upper() if any(map(str.isupper, words)) else value for value in values]
+    cased = [value.lower() if words and all(word == word.lower() for word in words) else value for value in cased]
+    return [value for value in cased if value in words] or cased[:1]
+
+
+def _one_of(quoted: str, values: Collection[str], *, is_number: bool = False) -> str:
+    texts = [value if is_number else f"'{value}'" for value in values]
+    return f"{quoted} = {texts[0]}" if len(texts) == 1 else f"{quoted} in ({', '.join(texts)})"
+
+
+def _flag(quoted: str, values: Values) -> str | None:
+    kinds = values.kinds.keys() - {"null"}
+    if kinds <= {"boolean"}:
+        return quoted if kinds else None
+    if kinds == {"integer"}:
+        is_flag = values.lowest in (0, 1) and values.highest in (0, 1)
+        return f"{quoted} = 1" if is_flag else None
+    words = {word.lower() for word in values.words}
+    for yes, no in _TRUE.items():
+        if words and words <= {yes, no}:
+            seen = next((word for word in values.words if word.lower() == yes), None)
+            return f"{quoted} = '{seen or (yes.upper() if any(map(str.isupper, values.words)) else yes)}'"
+    return None
+
+
+def _are_operations(words: Collection[str], *, is_named: bool, is_row: bool) -> bool:
+    seen = {word.lower() for word in words}
+    if is_named and (seen & _DELETES or (seen and seen <= _OTHERS | _BEFORE)):
+        return True
+    if any(len(sign.intersection(words)) > 1 for sign in _SIGNS) and seen <= _DELETES | _BEFORE | _OTHERS:
+        return True
+    # A letter is no word: grades have a D, too.
+    return is_row and any(len(word) > 2 for word in seen & _DELETES)
+
+
+def _unseen_deletes(words: Collection[str]) -> list[str]:
+    """How such a column would say delete, by the values that it has."""
+    sign = next((sign for sign in _SIGNS if sign.intersection(words)), {"D"})
+    return [next(word for word in sign if word.lower() in _DELETES)]
+
+
+def _are_codes(values: Values) -> bool:
+    """Whether they are a few numbers, of which nothing says what they mean."""
+    are_texts = bool(values.words) and all(re.fullmatch(r"-?[0-9]", word) for word in values.words)
+    are_numbers = (
+        values.lowest is not None and values.highest is not None and -9 <= values.lowest <= values.highest <= 9
+    )
+    return are_texts or are_numbers

@@ -73,7 +73,7 @@
 {# An envelope says what it is; a condition beside it would say otherwise. #}
 {% macro refuse_clauses_of_rows(subject, feed) %}
     {%- for option in [
-        "apply_as_deletes", "apply_as_truncates", "ignore_null_updates_column_list", "ignore_null_updates_except_column_list",
+        "apply_as_deletes", "apply_as_truncates", "ignore_rows", "ignore_null_updates_column_list", "ignore_null_updates_except_column_list",
     ] -%}
         {%- do alluvium.require_one_of(subject, "meta.cdc." ~ option ~ " of shape " ~ feed.shape, feed[option], [none]) -%}
     {%- endfor -%}

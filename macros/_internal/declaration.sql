@@ -6,7 +6,7 @@
 {% macro meaning_of_log(feed) %}
     {%- set options = {} -%}
     {%- for name in [
-        "apply_as_deletes", "apply_as_truncates", "full_dumps", "ignored_null_columns", "time_precision_mode", "decimal_handling_mode", "decimal_format",
+        "apply_as_deletes", "apply_as_truncates", "ignore_rows", "full_dumps", "ignored_null_columns", "time_precision_mode", "decimal_handling_mode", "decimal_format",
         "binary_handling_mode", "bigint_unsigned_handling_mode", "unavailable_value_placeholder",
     ] -%}
         {%- do options.update({name: feed.get(name)}) -%}

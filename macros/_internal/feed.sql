@@ -15,6 +15,7 @@
         "sequence_by": none,
         "apply_as_deletes": none,
         "apply_as_truncates": none,
+        "ignore_rows": none,
         "full_dumps": none,
         "ignore_null_updates": false,
         "ignore_null_updates_column_list": none,

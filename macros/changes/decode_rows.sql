@@ -39,7 +39,8 @@ conditions as (
             select
                 struct(
                     coalesce({{ feed.apply_as_deletes or "false" }}, false) as is_delete,
-                    coalesce({{ feed.apply_as_truncates or "false" }}, false) as is_truncate
+                    coalesce({{ feed.apply_as_truncates or "false" }}, false) as is_truncate,
+                    coalesce({{ feed.ignore_rows or "false" }}, false) as is_ignored
                 )
             from (
                 select
@@ -55,7 +56,7 @@ operations as (
     select
         *,
         case
-            when record_kind <> 'change' then null
+            when record_kind <> 'change' or said.is_ignored then null
             when said.is_truncate then 't'
             when said.is_delete then 'd'
             {%- if feed.full_dumps %}
@@ -63,7 +64,12 @@ operations as (
             {%- endif %}
             else 'u'
         end as op,
-        if(record_kind = 'change' and said.is_truncate, 'truncate', record_kind) as kind,
+        case
+            when record_kind <> 'change' then record_kind
+            when said.is_ignored then 'ignored'
+            when said.is_truncate then 'truncate'
+            else 'change'
+        end as kind,
         {{ alluvium.time_of_row(feed) }} as source_ts
     from conditions
 )

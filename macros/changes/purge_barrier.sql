@@ -275,9 +275,10 @@ barred as (
 {% endmacro %}
 
 
-{# An expression that may hold a value of the row. #}
+{# An expression that may hold a value of the row. A row that is ignored leaves none, so there is nothing of it to purge. #}
 {% macro unless_purged(feed, expression) %}
-    {{ return("if(is_purged, null, " ~ expression ~ ")" if feed.barrier else expression) }}
+    {%- set conditions = (["is_purged"] if feed.barrier else []) + (["kind = 'ignored'"] if feed.ignore_rows else []) -%}
+    {{ return("if(" ~ conditions | join(" or ") ~ ", null, " ~ expression ~ ")" if conditions else expression) }}
 {% endmacro %}
 
 
@@ -286,9 +287,9 @@ barred as (
     that there was one.
 #}
 {% macro unless_values_order(feed, expression) %}
-    {%- if not feed.barrier or not feed.sequence_by -%}
+    {%- if not feed.sequence_by or not (feed.barrier or feed.ignore_rows) -%}
         {{ return(expression) }}
-    {%- elif feed.full_dumps -%}
+    {%- elif feed.full_dumps and feed.barrier -%}
         {{ return("if(is_purged and dump_time is null, null, " ~ expression ~ ")") }}
     {%- endif -%}
     {{ return(alluvium.unless_purged(feed, expression)) }}

@@ -52,7 +52,7 @@
     of a table without a key all values say which row is deleted.
 #}
 {% macro ops_decided_without(name, feed) %}
-    {%- set conditions = ((feed.apply_as_deletes or "") ~ " " ~ (feed.apply_as_truncates or "")) | lower -%}
+    {%- set conditions = [feed.apply_as_deletes, feed.apply_as_truncates, feed.ignore_rows] | select | join(" ") | lower -%}
     {%- if name in (feed.sequence_by or []) or name | lower in conditions -%}
         {{ return([]) }}
     {%- endif -%}

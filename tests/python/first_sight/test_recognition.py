@@ -30,3 +30,21 @@ def test_messages_of_other_tools(tmp_path: Path, case: str, folder: str, name: s
     made = scaffold(tmp_path / "p", case, folder)
     assert (made.code, f"foreign_message: {name}" in made.text) == (1, True)
     assert sources(tmp_path / "p") == {}
+
+
+@pytest.mark.parametrize(
+    ("folder", "column", "deletes", "before"),
+    [
+        ("is_delete", "is_delete", "is_delete", None),
+        ("qlik", "header__change_oper", "header__change_oper = 'D'", "header__change_oper = 'B'"),
+        ("change-feed", "_change_type", "_change_type = 'delete'", "_change_type = 'update_preimage'"),
+        ("sqlserver-capture", "__$operation", '"`__$operation` = 1"', '"`__$operation` = 3"'),
+    ],
+)
+def test_columns_that_mark_deletes(tmp_path: Path, folder: str, column: str, deletes: str, before: str | None) -> None:
+    for said in (inspect("03", folder), scaffold(tmp_path / "p", "03", folder)):
+        assert f"apply_as_deletes: {deletes};" in said.text
+        assert (f"ignore_rows: {before} for" in said.text) == (before is not None)
+    (table,) = sources(tmp_path / "p").values()
+    # Without its type nothing is built.
+    assert [found for found in table["columns"] if found["name"] == column and "data_type" in found] == []

@@ -36,6 +36,40 @@ def inspected(folder: Path, *rows: dict[str, Any]) -> Entity:
         ("grade", ["D", "I", "E"], None),
         ("Op", ["open"], None),
         ("deleted_by", ["me"], None),
+        # By name and values both, whatever way it is said.
+        ("is_delete", [False, True], "is_delete"),
+        ("isDeleted", ["N", "Y"], "isDeleted = 'Y'"),
+        ("deletion_flag", ["", "X"], "deletion_flag = 'X'"),
+        ("del_flag", ["0"], "del_flag = '1'"),
+        ("is_removed", [0], "is_removed = 1"),
+        ("deleted_at", [None], "deleted_at is not null"),
+        ("deletedAt", [None, "2026-01-01T00:00:00Z"], "deletedAt is not null"),
+        ("removal_date", [None, 1], "removal_date is not null"),
+        ("event_type", ["created", "updated", "deleted"], "event_type = 'deleted'"),
+        ("action", ["ADD", "REMOVE"], "action = 'REMOVE'"),
+        ("kind", ["+I", "-D"], "kind = '-D'"),
+        ("dml_type", ["I", "B", "U"], "dml_type = 'D'"),
+        ("operation", ["INSERT", "SQL COMPUPDATE", "DELETE"], "operation = 'DELETE'"),
+        ("status", ["active", "deleted"], "status = 'deleted'"),
+        ("operation", [1, 2, 3], "operation = (its value for deletes)"),
+        # Of known tools, whether their deletes were seen or not.
+        ("_change_type", ["insert"], "_change_type = 'delete'"),
+        ("_CHANGE_TYPE", ["INSERT", "DELETE"], "_CHANGE_TYPE = 'DELETE'"),
+        ("SYS_CHANGE_OPERATION", ["I"], "SYS_CHANGE_OPERATION = 'D'"),
+        ("METADATA$ACTION", ["INSERT"], "\"`METADATA$ACTION` = 'DELETE' and not `METADATA$ISUPDATE`\""),
+        ("_ab_cdc_deleted_at", [None], "_ab_cdc_deleted_at is not null"),
+        ("_fivetran_deleted", [False], "_fivetran_deleted"),
+        ("hvr_op", [1, 2], "hvr_op = 0"),
+        # No operations.
+        ("status", ["new", "paid"], None),
+        ("status", ["created", "updated"], None),
+        ("type", ["C", "D"], None),
+        ("size", ["S", "M", "L"], None),
+        ("operation", [100, 2], None),
+        ("operations", ["add"], None),
+        ("delete_after_days", [30], None),
+        ("undeleted", [True], None),
+        ("is_active", [True, False], None),
     ],
 )
 def test_column_that_says_the_operation_is_asked_about(
@@ -46,6 +80,30 @@ def test_column_that_says_the_operation_is_asked_about(
     assert any(f"apply_as_deletes: {condition};" in question for question in entity.questions) is bool(condition)
     if condition:
         assert "data_type" not in feeds_of(inspect(str(tmp_path)))[0].columns[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "condition"),
+    [
+        ("header__change_oper", ["I"], "header__change_oper = 'B'"),
+        ("__$operation", [2, 4], '"`__$operation` = 3"'),
+        ("dml_type", ["I", "B", "U"], "dml_type = 'B'"),
+        ("op", ["insert", "update_before", "delete"], "op = 'update_before'"),
+        ("Op", ["I", "U"], None),
+    ],
+)
+def test_images_of_before_an_update_are_asked_about(
+    tmp_path: Path, name: str, values: list[Any], condition: str | None
+) -> None:
+    entity = inspected(tmp_path, *({"id": no, name: value} for no, value in enumerate(values)))
+    said = [question for question in entity.questions if f"does {name}" in question]
+    assert [f"ignore_rows: {condition} for" in question for question in said] == [condition is not None]
+
+
+def test_deletes_that_the_records_say_are_not_asked_about(tmp_path: Path) -> None:
+    """Of an application that marks rows itself: Debezium sends its updates, and the table's deletes beside them."""
+    entity = inspected(tmp_path, {"id": 1, "__deleted": "false", "deleted_at": None, "status": "deleted"})
+    assert (entity.shape, entity.operation_columns) == ("flattened", ())
 
 
 def test_fields_added_under_another_prefix_are_asked_about(tmp_path: Path) -> None:

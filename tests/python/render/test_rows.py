@@ -50,6 +50,13 @@ def test_decode_rows_compiles_without_a_query() -> None:
     sql = renderer.render("decode_rows", SOURCE)
     assert renderer.queries == []
     assert "coalesce(Op = 'D', false) as is_delete, coalesce(false, false) as is_truncate" in fold(sql)
+    assert "kind = 'ignored'" not in sql
+    ignorer = declared(sequence_by=["changed_at", "size"], ignore_rows="Op = 'B'")
+    ignorer.which = "compile"
+    ignoring = ignorer.sql("decode_rows", SOURCE)
+    assert "coalesce(Op = 'B', false) as is_ignored" in ignoring
+    assert "when said.is_ignored then 'ignored'" in ignoring
+    assert "if(kind = 'ignored', null, `value__Op`) as `Op`," in ignoring
     assert "`value__Op` as `Op`, if(" not in fold(sql)
     assert_parses(sql)
 
