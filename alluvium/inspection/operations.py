@@ -98,9 +98,10 @@ def question_of_operation(name: str, operation: Operation, data_type: str) -> st
         else ""
     )
     added = "" if operation.tool else " If ExtractNewRecordState added it, set shape: flattened and add_fields_prefix."
+    tool = f" ({operation.tool})" if operation.tool else ""
     return (
-        f"does {name}{f' ({operation.tool})' if operation.tool else ''} say which rows are deletes? Then set apply_as_deletes: "
-        f"{_in_yaml(deletes)}; except_column_list leaves the column out of the tables.{before}{added} "
+        f"does {name}{tool} say which rows are deletes? Then set apply_as_deletes: {_in_yaml(deletes)}; "
+        f"except_column_list leaves the column out of the tables.{before}{added} "
         f"Either way set data_type: {data_type}."
     )
 
