@@ -35,10 +35,10 @@ from alluvium.spark_udfs.record import describe
 from alluvium.thrift_server import HOST, PORT
 
 EXIT_CODES = """
-Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found a loss.
+Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found an error.
 """
 
-LOSS_FOUND = 3
+ERROR_FOUND = 3
 
 
 class Deletes(str, Enum):
@@ -151,8 +151,8 @@ def doctor(
         _print_json([asdict(finding) for finding in found])
     else:
         print_findings(_console(), found)
-    if any(finding.is_loss for finding in found):
-        raise typer.Exit(LOSS_FOUND)
+    if any(finding.is_error for finding in found):
+        raise typer.Exit(ERROR_FOUND)
 
 
 @app.command(epilog=examples("alluvium explain truncates-not-sent", "alluvium explain docs/guide/operating.md"))

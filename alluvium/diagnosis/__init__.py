@@ -9,6 +9,7 @@ from .connectors import findings_of_connector
 from .declared_keys import entities_with_declared_key
 from .files import findings_of_files
 from .findings import CODES, Finding
+from .known_losses import findings_of_versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ __all__ = ["CODES", "ConfigurationError", "Finding", "diagnose"]
 
 
 def diagnose(inspection: Inspection, configurations: Sequence[Path] = (), project: Path | None = None) -> list[Finding]:
-    """What will go wrong, losses first.
+    """What will go wrong, errors first.
 
     Args:
         inspection: of the files.
@@ -34,11 +35,11 @@ def diagnose(inspection: Inspection, configurations: Sequence[Path] = (), projec
     if not inspection.entities and not configurations:
         inspection.require_changes()
     keyed = entities_with_declared_key(inspection, project) if project else ()
-    found = list(findings_of_files(inspection, keyed))
+    found = [*findings_of_files(inspection, keyed), *findings_of_versions(inspection)]
     for path in configurations:
         for configuration in read_configurations(path):
             found += findings_of_connector(configuration, inspection)
     order = list(CODES)
     return sorted(
-        found, key=lambda finding: (not finding.is_loss, order.index(finding.code), finding.remedy, finding.evidence)
+        found, key=lambda finding: (not finding.is_error, order.index(finding.code), finding.remedy, finding.evidence)
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from alluvium.inspection.messages import advice_of
 
 from .findings import Finding
+from .replaced_values import findings_of_replaced_values
 from .sinks import findings_of_sink, findings_of_storage_sink
 from .sources import findings_of_debezium, findings_of_query, is_of_cloud_events
 
@@ -44,7 +45,7 @@ def findings_of_connector(configuration: Configuration, inspection: Inspection |
             configuration.name,
             f"`{option}={configuration.options[option]}`: {why}",
             "Put the value that the connector gets in its place, and ask again.",
-            is_loss=False,
+            is_error=False,
         )
 
 
@@ -65,6 +66,8 @@ def _findings_by_class(configuration: Configuration, inspection: Inspection | No
         )
     package, _, simple = configuration.class_name.lower().rpartition(".")
     short = simple.removesuffix("connector")
+    is_source = (package.startswith("io.debezium.connector") or not package) and short in _DEBEZIUM
+    yield from findings_of_replaced_values(configuration, has_envelopes=is_source)
     # Kafka Connect takes a class by its full name, or by the last part of it with or without `Connector`.
     if short.endswith("jdbcsource"):
         yield from findings_of_query(configuration)
@@ -89,5 +92,5 @@ def _unknown_class(configuration: Configuration, why: str) -> Finding:
         f"`connector.class={configuration.class_name}`: {why}",
         "Known are Debezium's for PostgreSQL, MySQL, MariaDB, SQL Server, Oracle and MongoDB, the JDBC source, and the "
         "storage sinks of Confluent, Lenses and Aiven. Is the name right?",
-        is_loss=False,
+        is_error=False,
     )

@@ -10,14 +10,16 @@ from alluvium.inspection.messages import FOREIGN, advice_of
 from alluvium.inspection.order import has_position
 from alluvium.inspection.own_names import is_unfit_name
 from alluvium.inspection.records import NO_BYTES
+from alluvium.inspection.unavailable import unavailable_values
 from alluvium.wording import counted, first_of
 
 from .findings import Finding
+from .replaced_values import REFERENCES
 from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY, WHOLE_DOCUMENTS
 from .transforms import WITHOUT_TRUNCATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from alluvium.inspection import Entity, Inspection
 
@@ -43,7 +45,7 @@ def findings_of_files(inspection: Inspection, keyed: Sequence[Entity] = ()) -> I
             inspection.location,
             f"{counted(len(inspection.others), 'file')} of another kind: {first_of(inspection.others)}",
             "Say `pathGlobFilter` in the source's `options` where they share a folder with change files.",
-            is_loss=False,
+            is_error=False,
         )
     yield from _unread(inspection)
 
@@ -61,7 +63,7 @@ def _unread(inspection: Inspection) -> Iterator[Finding]:
             inspection.location,
             f"{read:,} of {counted(objects, 'object')} were read{in_part} of {whose}",
             "Let `--objects` and `--megabytes` take in more of them, where something is looked for.",
-            is_loss=False,
+            is_error=False,
         )
 
 
@@ -95,7 +97,7 @@ def _decimals(entity: Entity, where: str) -> Iterator[Finding]:
             where,
             f"JSON numbers with fractions: {', '.join(columns)}",
             "Where they are decimals in the source: `decimal.handling.mode=precise` (or `string`), and a new snapshot.",
-            is_loss=False,
+            is_error=False,
         )
 
 
@@ -143,7 +145,7 @@ def _documents(entity: Entity, where: str) -> Iterator[Finding]:
             f"{counted(entity.partial_updates, 'update')} of {entity.ops['u']} without the document after the change",
             WHOLE_DOCUMENTS,
             # Some of them are of documents that were deleted before the connector looked them up.
-            is_loss=entity.partial_updates == entity.ops["u"],
+            is_error=entity.partial_updates == entity.ops["u"],
         )
 
 
@@ -158,15 +160,41 @@ def _truncates(entity: Entity, where: str) -> Iterator[Finding]:
 
 
 def _placeholders(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.placeholders:
-        columns = ", ".join(f"{name} ({count})" for name, count in entity.placeholders.items())
+    if not entity.placeholders:
+        return
+    columns = _counted_columns(entity.placeholders)
+    rule = unavailable_values()["placeholders"].get(entity.connector)
+    if rule:
         yield Finding(
             "values-not-sent",
             where,
-            f"values that PostgreSQL did not send: {columns}",
-            "They are filled in from earlier events. Where those are missing: `ALTER TABLE ... REPLICA IDENTITY FULL`.",
-            is_loss=False,
+            f"{rule['product']} did not send {columns}: {rule['values']}",
+            f"They are filled in from earlier events. Where those are missing: {rule['remedy']}",
+            is_error=False,
         )
+    elif entity.connector != "mongodb":
+        yield Finding(
+            "values-not-sent",
+            where,
+            f"values that are Debezium's placeholder, and of no connector that is known to send it: {columns}",
+            "They are taken for data. Report the connector with a sample.",
+        )
+
+
+def _references(entity: Entity, where: str) -> Iterator[Finding]:
+    for rule in unavailable_values()["references"]:
+        columns = entity.references.get(rule["prefix"])
+        if columns:
+            yield Finding(
+                "values-replaced",
+                where,
+                f"references to {rule['place']} in place of values ({rule['processor']}): {_counted_columns(columns)}",
+                REFERENCES,
+            )
+
+
+def _counted_columns(columns: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in columns.items())
 
 
 def _order(entity: Entity, where: str) -> Iterator[Finding]:
@@ -176,7 +204,7 @@ def _order(entity: Entity, where: str) -> Iterator[Finding]:
             where,
             "bare rows: no position of the source is in them",
             "Name in `sequence_by` the columns that the source writes at each change, or `order_by: offset`.",
-            is_loss=False,
+            is_error=False,
         )
     if entity.shape == "flattened" and not has_position(entity.added_fields):
         added = ", ".join(f"__{name}" for name in entity.added_fields)
@@ -207,7 +235,7 @@ def _folders(entity: Entity, where: str) -> Iterator[Finding]:
             where,
             f"{counted(entity.moved_keys, 'key')} with events in more than one folder by {columns}",
             "Nothing here reads a folder's name, so the tables are right. A job that reads one folder sees stale rows.",
-            is_loss=False,
+            is_error=False,
         )
 
 
@@ -225,7 +253,7 @@ def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
                 f"partition {partition}: {counted(offsets.holes, 'offset')} from {offsets.first} to {offsets.last} "
                 f"without a line, {_explained(entity.shape, explained, holes)}",
                 "Look for a file that was not copied, a filter in the sink, or a compacted topic.",
-                is_loss=entity.shape != "row",
+                is_error=entity.shape != "row",
             )
         if offsets.overlaps:
             yield Finding(
@@ -233,7 +261,7 @@ def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
                 where,
                 f"partition {partition}: {counted(offsets.overlaps, 'offset')} in two files",
                 "Each event counts once, so the tables are right. Find out which copy is from where.",
-                is_loss=False,
+                is_error=False,
             )
 
 
@@ -321,7 +349,7 @@ def _names(entity: Entity, where: str) -> Iterator[Finding]:
             ", ".join(name if name.isprintable() else repr(name) for name in taken),
             "Rename it in the connector (ReplaceField), or leave it out of the source's YAML and set `unknown_columns: "
             "ignore`.",
-            is_loss=False,
+            is_error=False,
         )
 
 
@@ -341,6 +369,7 @@ _RULES = (
     _documents,
     _truncates,
     _placeholders,
+    _references,
     _order,
     _positions,
     _nulls,

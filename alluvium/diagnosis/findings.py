@@ -9,6 +9,8 @@ CODES = {
     "truncates-not-sent": "Truncates are not in the files",
     "changes-not-sent": "Inserts or updates are not in the files",
     "values-not-sent": "Updates leave out long values",
+    "values-replaced": "Something else stands in the place of values",
+    "known-losses": "The connector's version is known to lose data",
     "order-by-clock": "Only a clock orders the changes",
     "positions-shared": "Several changes have one position",
     "nulls-as-defaults": "NULL arrives as the column's default",
@@ -42,14 +44,14 @@ class Finding:
         where: entity, connector or file that it is about.
         evidence: what shows it.
         remedy: what to do.
-        is_loss: True where data is lost or may be wrong; False where it is only dear or inconvenient.
+        is_error: whether data is lost or may be wrong; else it is costly, or could not be checked.
     """
 
     code: str
     where: str
     evidence: str
     remedy: str
-    is_loss: bool = True
+    is_error: bool = True
 
     def __post_init__(self) -> None:
         if self.code not in CODES:

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 def print_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """Print the findings by code, losses first: what shows each, what to do, and what explains it."""
-    for (is_loss, code), group in groupby(findings, key=lambda finding: (finding.is_loss, finding.code)):
-        heading = Text("loss  " if is_loss else "note  ", style="red" if is_loss else "yellow")
+    """Print the findings by code, errors first: what shows each, what to do, and what explains it."""
+    for (is_error, code), group in groupby(findings, key=lambda finding: (finding.is_error, finding.code)):
+        heading = Text("error    " if is_error else "warning  ", style="red" if is_error else "yellow")
         console.print(heading.append(f"{CODES[code]} [{code}]", style="bold"))
         for remedy, alike in groupby(group, key=lambda finding: finding.remedy):
             for evidence, same in groupby(alike, key=lambda finding: finding.evidence):
                 console.print(_indented(Text(f"{', '.join(finding.where for finding in same)}: {evidence}")))
             console.print(_indented(Text(remedy, style="green")))
         console.print(_indented(Text(f"alluvium explain {code}", style="dim")))
-    losses = sum(finding.is_loss for finding in findings)
+    errors = sum(finding.is_error for finding in findings)
     console.print(
-        f"{counted(len(findings), 'finding')}, {counted(losses, 'loss', 'losses')}." if findings else "Nothing found."
+        f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'warning')}." if findings else "Nothing found."
     )
 
 

@@ -47,7 +47,7 @@ def findings_of_storage_sink(configuration: Configuration, inspection: Inspectio
             configuration.name,
             f"`schema.compatibility=NONE` and `flush.size={flush}`",
             "Set `schema.compatibility=BACKWARD` and a larger `flush.size`, or expect many small files.",
-            is_loss=False,
+            is_error=False,
         )
     interval = configuration.number("rotate.schedule.interval.ms", -1)
     if interval is not None and interval != -1:
@@ -56,7 +56,7 @@ def findings_of_storage_sink(configuration: Configuration, inspection: Inspectio
             configuration.name,
             f"`rotate.schedule.interval.ms={interval}`",
             "Use `rotate.interval.ms` with a time of the records. Here copies count once, in other readers twice.",
-            is_loss=False,
+            is_error=False,
         )
 
 
@@ -77,7 +77,7 @@ def _tombstones(configuration: Configuration) -> Iterator[Finding]:
         configuration.name,
         said,
         f"Set `{option}=ignore` (the deletes themselves are in the records before the tombstones).",
-        is_loss=bool(behavior) or fails_by_default,
+        is_error=bool(behavior) or fails_by_default,
     )
 
 
@@ -115,7 +115,7 @@ def _folders(
             configuration.name,
             f"{name} on {', '.join(mutable)}, no part of the key",
             "Nothing here reads a folder's name, so the tables are right. Partition by the key, or not at all.",
-            is_loss=False,
+            is_error=False,
         )
 
 

@@ -43,6 +43,7 @@ def findings_of_debezium(configuration: Configuration, connector: str | None) ->
         yield from _documents(configuration)
     else:
         yield from _values(configuration)
+        yield from _bytes(configuration, connector)
         yield from _nulls(configuration)
 
 
@@ -84,7 +85,7 @@ def _keys(configuration: Configuration) -> Iterator[Finding]:
             configuration.name,
             f"`{option}={configuration.options[option]}`: the messages of these tables have another key than the table",
             "Say in `key` the columns that tell the rows apart: these only where they do.",
-            is_loss=False,
+            is_error=False,
         )
 
 
@@ -117,6 +118,19 @@ def _values(configuration: Configuration) -> Iterator[Finding]:
         )
 
 
+def _bytes(configuration: Configuration, connector: str | None) -> Iterator[Finding]:
+    """PostgresValueConverter has a placeholder in the other two modes only (3.7)."""
+    option = "binary.handling.mode"
+    if connector == "postgresql" and configuration.chosen(option) in ("base64", "base64-url-safe"):
+        yield Finding(
+            "values-not-sent",
+            configuration.name,
+            f"`{option}={configuration.options[option]}`: an out-of-line (TOAST) `bytea` that an update did not change "
+            "is sent as NULL",
+            f"Set `{option}=bytes` (or `hex`), or `REPLICA IDENTITY FULL` for such tables, and take a new snapshot.",
+        )
+
+
 def is_of_cloud_events(configuration: Configuration) -> bool:
     """Whether a connector's converter makes CloudEvents of changes."""
     return configuration.options.get("value.converter", "").endswith(".CloudEventsConverter")
@@ -140,7 +154,7 @@ def _nulls(configuration: Configuration) -> Iterator[Finding]:
             configuration.name,
             f"`value.converter={converter}`: whether it sends NULL or a column's default is not known here",
             "Compare a nullable column that has a default with the source.",
-            is_loss=False,
+            is_error=False,
         )
 
 

@@ -31,7 +31,7 @@ _FLOATS = ("float32", "float64")
 
 def flattenings(configuration: Configuration) -> list[str]:
     """The prefixes of the transforms that take rows out of envelopes (``transforms.unwrap``)."""
-    return [prefix for prefix, kind in _chain(configuration) if kind.endswith(_FLATTENING)]
+    return [prefix for prefix, kind in chain(configuration) if kind.endswith(_FLATTENING)]
 
 
 def drops_tombstones(configuration: Configuration) -> bool:
@@ -40,7 +40,7 @@ def drops_tombstones(configuration: Configuration) -> bool:
         (kind.endswith(".TombstoneHandler") and configuration.chosen(f"{prefix}.behavior") != "fail")
         or (kind.endswith("transforms.Filter") and _is_for_tombstones(configuration, prefix))
         or (kind.endswith(_FLATTENING) and configuration.chosen(_delete_modes(prefix)[0]) in ("drop", "rewrite"))
-        for prefix, kind in _chain(configuration)
+        for prefix, kind in chain(configuration)
     )
 
 
@@ -71,7 +71,7 @@ def findings_of_transforms(
         has_envelopes: whether the first transform is known to get envelopes.
     """
     has_envelopes = has_envelopes or bool(flattenings(configuration))
-    for prefix, kind in _chain(configuration):
+    for prefix, kind in chain(configuration):
         if kind.endswith(_FLATTENING):
             has_envelopes = False
             yield from _flattening(configuration, prefix, "mongodb" if kind.endswith(_FLATTENING[1]) else connector)
@@ -80,7 +80,8 @@ def findings_of_transforms(
             yield from _cast(configuration, prefix)
 
 
-def _chain(configuration: Configuration) -> list[tuple[str, str]]:
+def chain(configuration: Configuration) -> list[tuple[str, str]]:
+    """The prefix (``transforms.unwrap``) and the class of each transform, in their order."""
     prefixes = [f"transforms.{alias}" for alias in configuration.parts("transforms")]
     return [(prefix, configuration.known(f"{prefix}.type") or "") for prefix in prefixes]
 
@@ -142,7 +143,7 @@ def _order(configuration: Configuration, prefix: str, connector: str | None) -> 
             configuration.name,
             f"`{prefix}.add.fields.prefix={marked}`: unless it is declared, a position is looked for behind `__`",
             f"Say `add_fields_prefix: {marked}` in `meta.cdc`, or leave the option out.",
-            is_loss=False,
+            is_error=False,
         )
 
 

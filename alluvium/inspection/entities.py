@@ -117,7 +117,8 @@ class Entity:
         ops: number of changes by op.
         controls: number of control records by kind.
         added_fields: what ExtractNewRecordState has added to flattened rows, without its prefix (``deleted``, ``lsn``).
-        placeholders: by column, the number of values that PostgreSQL has not sent because an update did not touch them.
+        placeholders: by column, the number of values that the source did not send with an event.
+        references: by their prefix and by column, the number of references in place of values.
         deletes_of_nothing: number of deletes that do not say which row they are of.
         partial_updates: number of updates that have what was changed, and not the document (MongoDB).
         moved_keys: keys whose rows lie in more than one Hive-style folder.
@@ -167,6 +168,7 @@ class Entity:
     controls: Mapping[str, int]
     added_fields: tuple[str, ...]
     placeholders: Mapping[str, int]
+    references: Mapping[str, Mapping[str, int]]
     deletes_of_nothing: int
     partial_updates: int
     moved_keys: int
@@ -270,6 +272,7 @@ def describe_entity(
         controls=dict(reading.controls),
         added_fields=tuple(sorted(reading.added_fields)),
         placeholders=dict(reading.placeholders),
+        references={prefix: dict(columns) for prefix, columns in reading.references.items()},
         deletes_of_nothing=reading.deletes_of_nothing,
         partial_updates=reading.partial_updates,
         moved_keys=_moved_keys(reading, key) if partitioned_by else 0,

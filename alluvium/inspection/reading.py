@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -21,6 +20,7 @@ from .shapes import Record, UnreadableRecordError, recognise
 from .snapshots import Snapshot, add_snapshot
 from .table_changes import DeclaredTable, TableName, declared_tables
 from .types import Values
+from .unavailable import is_placeholder, reference_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -127,6 +127,7 @@ class Reading:
     deliveries: Deliveries = field(default_factory=Deliveries)
     added_fields: set[str] = field(default_factory=set)
     placeholders: Counter[str] = field(default_factory=Counter)
+    references: dict[str, Counter[str]] = field(default_factory=dict)
     schemas: dict[int, Schema] = field(default_factory=dict)
     schema_times: dict[int, float] = field(default_factory=dict)
     values: dict[str, Values] = field(default_factory=dict)
@@ -263,8 +264,10 @@ class Reading:
             if seen is None:
                 seen = self.values[name] = Values()
             seen.add(value)
-            if isinstance(value, str | list) and _is_placeholder(value):
+            if isinstance(value, str | list) and is_placeholder(value):
                 self.placeholders[name] += 1
+            if isinstance(value, str) and (prefix := reference_in(value)):
+                self.references.setdefault(prefix, Counter())[name] += 1
 
     def _add_source(self, source: Mapping[str, Any]) -> datetime | None:
         """Add what an event says of where it is from; the time of the change, where it says that."""
@@ -347,18 +350,3 @@ def _read_object(
     reading.objects_cut += content.is_cut
     reading.add_content(content, name, stored.path)
     return content.text_bytes
-
-
-_PLACEHOLDER = "__debezium_unavailable_value"
-# As text, inside a JSON text, as bytes in base64, and as the name-based UUID of the text.
-_PLACEHOLDERS = (_PLACEHOLDER, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "b68a35a7-17ad-35b3-af2a-ae46edb4545a")
-_HAS_PLACEHOLDER = re.compile("|".join(map(re.escape, _PLACEHOLDERS)))
-_SHORTEST_PLACEHOLDER = min(map(len, _PLACEHOLDERS))
-_PLACEHOLDER_CODES = [ord(letter) for letter in _PLACEHOLDER]
-
-
-def _is_placeholder(value: str | list[Any]) -> bool:
-    if isinstance(value, str):
-        # Most texts are too short to hold one.
-        return len(value) >= _SHORTEST_PLACEHOLDER and _HAS_PLACEHOLDER.search(value) is not None
-    return value == _PLACEHOLDER_CODES or value in ([_PLACEHOLDERS[0]], [_PLACEHOLDERS[2]])

@@ -11,8 +11,9 @@
     ] -%}
         {%- do options.update({name: feed.get(name)}) -%}
     {%- endfor -%}
-    {#- Which of the values are there to be had: `undeclared` and `default` say the same of that. -#}
-    {%- do options.update({"replica_identity": alluvium.has_unavailable_values(feed) or alluvium.has_no_whole_image_before(feed)}) -%}
+    {#- Which of the values are there to be had: `undeclared` and `default` say the same of that. Logs of earlier releases have Oracle's, too. -#}
+    {%- set is_incomplete = feed.key | length > 0 and feed.connector in ["postgresql", "oracle"] and feed.replica_identity != "full" -%}
+    {%- do options.update({"replica_identity": is_incomplete or alluvium.has_no_whole_image_before(feed)}) -%}
     {%- for option in ["default", "semantic_type", "nullable", "unsigned"] -%}
         {%- set columns = {} -%}
         {%- for column in feed.columns if column.cdc[option] is defined -%}

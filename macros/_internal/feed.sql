@@ -114,6 +114,7 @@
         "relation": api.Relation.create(database=node.database, schema=node.schema, identifier=node.identifier),
     }) -%}
     {%- do alluvium.apply_clauses(subject, feed) -%}
+    {%- do feed.update({"unavailable_values": alluvium.unavailable_values_of(feed)}) -%}
     {%- do alluvium.require_distinct_names(subject, feed) -%}
     {%- do alluvium.require_key(subject, feed, alluvium.place_of_answer(node)) -%}
     {#- Without a prefix the fields that add.fields adds cannot be told from columns. -#}

@@ -22,16 +22,16 @@
         when kind = 'change' and size({{ alluvium.changed_key_columns(feed) | indent(8) }}) > 0
             then concat('changed_key: ', array_join({{ alluvium.changed_key_columns(feed) | indent(8) }}, ', '))
         {%- endif %}
-        {%- if feed.connector == "postgresql" and feed.shape == "envelope" and feed.replica_identity == "full" %}
-        when kind = 'change' and op = 'u' and image_before is null and size({{ alluvium.placeholders_of_altered_table(feed) | indent(8) }}) > 0
-            then concat('missing_before: ', array_join({{ alluvium.placeholders_of_altered_table(feed) | indent(8) }}, ', '))
-        {%- endif %}
         {%- else %}
         when kind = 'change' and row_image is null then 'missing_key: no row image'
         {%- if feed.shape != "row" %}
         when kind = 'change' and {{ alluvium.misses_image_before(feed) }} then concat('missing_before: ', {{ alluvium.missing_image_before(feed) }})
         when kind = 'change' and op = 'r' and snapshot = 'incremental' then 'incremental_snapshot'
         {%- endif %}
+        {%- endif %}
+        {%- set missing = alluvium.missing_values(feed) %}
+        {%- if missing %}
+        when kind = 'change' and size({{ missing | indent(8) }}) > 0 then concat('missing_before: ', array_join({{ missing | indent(8) }}, ', '))
         {%- endif %}
         {%- if feed.unknown_columns == "quarantine" %}
         when kind = 'change'{{ " and op <> 'd'" if feed.key }} and unknown_columns is not null then concat('unknown_column: ', array_join(unknown_columns, ', '))

@@ -1,37 +1,53 @@
 {#
-    Columns whose value the source did not send: PostgreSQL leaves out an out-of-line (TOAST) value that an update did
-    not touch, and Debezium puts a placeholder in its place. The SQL expression of the array of their names, NULL where there
-    is none. Snapshot rows and deletes have no placeholders; with REPLICA IDENTITY FULL there are none at all, so that data
-    which looks like one is safe.
+    Columns whose value the source did not send with an event, by the table `unavailable_values`: the SQL expression of the array of their names,
+    NULL where there is none. Behind the name of a column whose value was stored elsewhere is `<name>: <reference>`.
 #}
 {% macro unavailable_columns(feed) %}
-    {%- set conditions = {} -%}
+    {%- set names = [] -%}
     {%- for column in feed.columns if alluvium.may_be_unavailable(column, feed) -%}
-        {%- do conditions.update({column.name: alluvium.is_unavailable(column, feed)}) -%}
+        {%- do names.append(alluvium.names_if_unavailable(column, feed)) -%}
     {%- endfor -%}
-    {%- if not conditions -%}
+    {%- if not names -%}
         {{ return("cast(null as array<string>)") }}
     {%- endif -%}
-    {#- A delete's missing values are taken for none in any case. -#}
-    {%- set may_lack = alluvium.kind_of_record(feed) ~ " = 'change'" ~ ("" if feed.shape == "row" else " and op in ('c', 'u')") -%}
-    {{ return("if(" ~ may_lack ~ ", " ~ alluvium.array_or_null(alluvium.names_where(conditions)) ~ ", null)") }}
+    {%- set found = "flatten(filter(array(" ~ names | join(", ") ~ "), names -> names is not null))" -%}
+    {{ return("if(" ~ alluvium.kind_of_record(feed) ~ " = 'change', " ~ alluvium.array_or_null(found) ~ ", null)") }}
 {% endmacro %}
 
 
-{# Whether any event of a feed may lack a value that its source has; without a key there are whole images or inserts alone. #}
+{% macro names_if_unavailable(column, feed) -%}
+{%- set name = alluvium.string_literal(column.name) -%}
+{%- set reference = alluvium.is_reference(column, feed) -%}
+{%- set unavailable = alluvium.is_unavailable(column, feed) -%}
+case
+    {%- if reference %} when {{ reference }} then array({{ name }}, concat({{ alluvium.string_literal(column.name ~ ": ") }}, row_image[{{ name }}])){% endif %}
+    {%- if unavailable %} when {{ unavailable }} then array({{ name }}){% endif %} end
+{%- endmacro %}
+
+
+{# What of the table applies to a feed. feed_of_source keeps it: a merge of a wide table asks for each column. #}
+{% macro unavailable_values_of(feed) %}
+    {%- if feed.unavailable_values is defined -%}
+        {{ return(feed.unavailable_values) }}
+    {%- endif -%}
+    {%- set rules = alluvium.unavailable_values() -%}
+    {%- set placeholder = rules.placeholders.get(feed.connector) if feed.shape != "row" else none -%}
+    {%- set references, types = [], [] + (placeholder or {}).get("types", []) -%}
+    {%- for reference in rules.references if feed.shape != "row" and feed.connector in reference.connectors -%}
+        {%- do references.append(reference) -%}
+        {%- do types.extend(reference.types) -%}
+    {%- endfor -%}
+    {{ return({"placeholder": placeholder, "references": references, "types": types | unique | list}) }}
+{% endmacro %}
+
+
+{# Whether any event of a feed may lack a value that its row has; without a key such an event is rejected (missing_values). #}
 {% macro has_unavailable_values(feed) %}
-    {{ return(
-        feed.key | length > 0
-        and feed.connector in ["postgresql", "oracle"]
-        and feed.replica_identity != "full"
-    ) }}
+    {{ return(feed.key | length > 0 and alluvium.unavailable_values_of(feed).types | length > 0) }}
 {% endmacro %}
 
 
-{#
-    Names of the columns that an event may leave out: by their types what PostgreSQL may store out of line and Oracle's LOBs, or
-    the columns of rows whose NULLs are declared to change nothing. A column of the key never is.
-#}
+{# Names of the columns that an event may leave out. #}
 {% macro columns_of_unavailable_values(feed) %}
     {%- set names = [] -%}
     {%- for column in feed.columns if alluvium.may_be_unavailable(column, feed) -%}
@@ -41,6 +57,7 @@
 {% endmacro %}
 
 
+{# By its type, or one of rows whose NULLs are declared to change nothing. A column of the key never is. #}
 {% macro may_be_unavailable(column, feed) %}
     {%- if feed.shape == "row" -%}
         {{ return(column.name in (feed.ignored_null_columns or [])) }}
@@ -48,41 +65,61 @@
     {{ return(
         alluvium.has_unavailable_values(feed)
         and column.name not in feed.key
-        and alluvium.base_type(column.data_type) in (["string", "binary"] if feed.connector == "oracle" else alluvium.types_out_of_line())
+        and alluvium.base_type(column.data_type) in alluvium.unavailable_values_of(feed).types
     ) }}
 {% endmacro %}
 
 
-{# What PostgreSQL may store out of line. #}
-{% macro types_out_of_line() %}
-    {{ return(["string", "binary", "array", "map", "struct", "decimal"]) }}
-{% endmacro %}
-
-
-{#
-    The names of columns with a placeholder in an update without an image before, of a feed with `replica_identity: full`: it is from before the
-    table was altered to that.
-#}
-{% macro placeholders_of_altered_table(feed) %}
-    {%- set conditions = {} -%}
-    {%- for column in feed.columns if column.name not in feed.key and alluvium.base_type(column.data_type) in alluvium.types_out_of_line() -%}
-        {%- do conditions.update({column.name: alluvium.is_placeholder(column, feed)}) -%}
+{# The condition that a column's text, or its bytes in base64, begin as a reference; empty for a connector that has none. #}
+{% macro is_reference(column, feed) %}
+    {%- set conditions = [] -%}
+    {%- for reference in alluvium.unavailable_values_of(feed).references -%}
+        {#- Three bytes are four digits: the digits of the last one or two depend on what follows. -#}
+        {%- set base64 = "base64('" ~ reference.prefix[:reference.prefix | length // 3 * 3] ~ "')" -%}
+        {%- for prefix in [alluvium.string_literal(reference.prefix), base64] -%}
+            {%- do conditions.append("startswith(row_image[" ~ alluvium.string_literal(column.name) ~ "], " ~ prefix ~ ")") -%}
+        {%- endfor -%}
     {%- endfor -%}
-    {{ return(alluvium.names_where(conditions)) }}
+    {{ return(conditions | join(" or ")) }}
 {% endmacro %}
 
 
 {#
-    PostgreSQL's image before the update that has the value says that the one after it has, too; Oracle's never has it.
-    A NULL of a row is a value that was not sent; an absent field with a declared default has that.
+    The names of columns of an event whose values are not there and cannot be filled in: of a table without a key, and of a PostgreSQL
+    table with `replica_identity: full` in an update without a `before` image, which is from before the table was altered to that. None where no
+    event lacks any.
+#}
+{% macro missing_values(feed) %}
+    {%- set rules, conditions = alluvium.unavailable_values_of(feed), {} -%}
+    {%- set is_altered = feed.shape == "envelope" and rules.placeholder and feed.replica_identity == rules.placeholder.complete_with -%}
+    {%- for column in feed.columns if column.name not in feed.key and alluvium.base_type(column.data_type) in rules.types -%}
+        {%- set placeholder = alluvium.is_placeholder(column, feed) -%}
+        {%- set condition -%}
+            {%- if not feed.key -%}
+                {{ alluvium.is_reference(column, feed) }}{{ " or op in ('u', 'd') and " ~ placeholder if rules.placeholder.in_before }}
+            {%- elif is_altered -%}
+                op = 'u' and image_before is null and {{ placeholder }}
+            {%- endif -%}
+        {%- endset -%}
+        {%- do conditions.update({column.name: condition}) if condition -%}
+    {%- endfor -%}
+    {{ return(alluvium.names_where(conditions) if conditions else none) }}
+{% endmacro %}
+
+
+{#
+    Empty where no event of the feed has a placeholder: with the replica identity that makes events complete, so that data which looks like one is
+    safe. PostgreSQL's `before` image that has the value says that the one after it has, too. A NULL of a row is a value that was not sent; an absent field with a declared default has that.
 #}
 {% macro is_unavailable(column, feed) -%}
+{%- set rule = alluvium.unavailable_values_of(feed).placeholder -%}
+{%- set name = alluvium.string_literal(column.name) -%}
 {%- if feed.shape == "row" -%}
-    row_image[{{ alluvium.string_literal(column.name) }}] is null{{ " and map_contains_key(row_image, " ~ alluvium.string_literal(column.name) ~ ")" if "default" in column.cdc }}
-{%- else -%}
-    {{ alluvium.is_placeholder(column, feed) }}
-    {%- if feed.shape == "envelope" and feed.connector == "postgresql" %}
-                and image_before[{{ alluvium.string_literal(column.name) }}] is null
+    row_image[{{ name }}] is null{{ " and map_contains_key(row_image, " ~ name ~ ")" if "default" in column.cdc }}
+{%- elif rule and feed.replica_identity != rule.complete_with -%}
+    op in ('{{ rule.operations | join("', '") }}') and {{ alluvium.is_placeholder(column, feed) }}
+    {%- if feed.shape == "envelope" and not rule.in_before %}
+                and image_before[{{ name }}] is null
     {%- endif -%}
 {%- endif -%}
 {%- endmacro %}

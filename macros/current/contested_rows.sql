@@ -194,7 +194,7 @@ aggregate(
 
 {#
     The changes to order where keys may be contested: the new ones, and all of a key whose past counts. That is one of which an
-    event came late, whose row is living when another one takes its key, or that a delete left a living row; and one of which the newest
+    event came late, whose row is living when another one takes its key, that a delete left a living row, or one of whose new events lacks values; and one of which the newest
     event is a delete of a row that is no more, since a truncate or a snapshot came late.
 #}
 {% macro changes_with_past(change_log, feed, batches, resets=[]) -%}
@@ -209,7 +209,8 @@ replayed as (
     from (
         select
             {{ alluvium.column_list(feed.key) | join(", ") }},
-            min(struct(_cdc_position, _cdc_op, _cdc_source_ts, _cdc_transaction_id)) as _cdc_first
+            min(struct(_cdc_position, _cdc_op, _cdc_source_ts, _cdc_transaction_id)) as _cdc_first,
+            max(_cdc_unavailable_columns is not null) as _cdc_lacks_values
         from new_changes
         group by {{ alluvium.column_list(feed.key) | join(", ") }}
     ) as news
@@ -221,6 +222,8 @@ replayed as (
         -- Without id and time nothing says that it is another transaction.
         or not state._is_deleted and news._cdc_first._cdc_source_ts is null and news._cdc_first._cdc_op = 'd'
         or not state._is_deleted and state._cdc_op = 'd'
+        -- Which of the rows had the values that were not sent again.
+        or news._cdc_lacks_values
         {%- if resets %}
         -- One that a truncate or a snapshot has taken away might have been taken from another row.
         or news._cdc_first._cdc_position < '{{ (resets | last).position }}'

@@ -81,7 +81,7 @@ source.{{ guard }} {{ ">=" if is_contested else ">" }} target.{{ guard }}
 {%- if delete_policy == "soft" and not is_contested %}
 or source._cdc_image_position > coalesce(target._cdc_image_position, '')
 {%- endif %}
-{%- if alluvium.columns_of_unavailable_values(feed) %}
+{%- if alluvium.columns_of_unavailable_values(feed) and not is_contested %}
 or {{ alluvium.brings_held_value(feed, delete_policy) }}
 {%- endif %}
 {%- if resets %}

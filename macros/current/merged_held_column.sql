@@ -4,6 +4,10 @@
     order they are merged. A delete between the two rows ends the older one, and its values with it.
 #}
 {% macro is_held(name, feed) %}
+    {#- With the past of its key a row has the values already (changes_with_past). -#}
+    {%- if alluvium.has_contested_keys(feed) -%}
+        {{ return(false) }}
+    {%- endif -%}
     {%- if name in ["_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"] -%}
         {{ return(alluvium.columns_of_unavailable_values(feed) | length > 0) }}
     {%- endif -%}

@@ -25,9 +25,13 @@
 {% endmacro %}
 
 
-{# A declared order does not say which two events belong together. #}
+{# A declared order does not say which two events belong together; where keys are contested, the values would be gone again with the next event of the key. #}
 {% macro follows_moves(feed) %}
-    {{ return(alluvium.columns_of_unavailable_values(feed) | length > 0 and not alluvium.has_declared_order(feed)) }}
+    {{ return(
+        alluvium.columns_of_unavailable_values(feed) | length > 0
+        and not alluvium.has_declared_order(feed)
+        and not alluvium.has_contested_keys(feed)
+    ) }}
 {% endmacro %}
 
 

@@ -14,18 +14,17 @@
 
 {% macro default__row_images(from, feed) -%}
 {%- set held = alluvium.columns_of_unavailable_values(feed) -%}
-{%- set values = alluvium.names_outside_key(feed) | reject("in", held) | list -%}
-{%- set image = alluvium.column_list(values) + ["_cdc_position"] -%}
-{%- for name in held -%}
-    {%- do image.append(alluvium.held_value(name) ~ ".value as " ~ alluvium.quoted_identifier(name)) -%}
+{%- set image = [] -%}
+{%- for name in alluvium.names_outside_key(feed) -%}
+    {%- set column = alluvium.quoted_identifier(name) -%}
+    {%- do image.append(alluvium.held_value(name) ~ ".value as " ~ column if name in held else column) -%}
 {%- endfor -%}
+{%- do image.append("_cdc_position") -%}
 {%- do image.append(alluvium.positions_of_held_values(held) ~ " as _cdc_value_positions") -%}
 {%- do image.append(alluvium.held_columns_where(held, "is_moved") ~ " as _cdc_moved_columns") -%}
 {#- A NULL that a row's feed ignores is no value that its source had: where none has come, NULL is the value. -#}
 {%- set unresolvable = held if alluvium.has_unavailable_values(feed) else [] -%}
-{#- With REPLICA IDENTITY FULL nothing is held; a log from before that was declared may lack values all the same. -#}
-{%- do image.append("_cdc_unavailable_columns as _cdc_unresolved_columns" if alluvium.may_have_been_altered(feed)
-    else alluvium.held_columns_where(unresolvable, "is_known is not true") ~ " as _cdc_unresolved_columns") -%}
+{%- do image.append(alluvium.held_columns_where(unresolvable, "is_known is not true") ~ " as _cdc_unresolved_columns") -%}
 select
     *,
     last_value(if(_cdc_op = 'd', null, struct(
@@ -35,11 +34,6 @@ from {% if held %}(
     {{ alluvium.held_values(from, feed, held) | indent(4) }}
 ) as held{% else %}{{ from }}{% endif %}
 {%- endmacro %}
-
-
-{% macro may_have_been_altered(feed) %}
-    {{ return(feed.connector in ["postgresql", "oracle"] and feed.replica_identity == "full") }}
-{% endmacro %}
 
 
 {% macro events_of_key_up_to_this(feed) -%}
@@ -58,14 +52,18 @@ from {{ from }}
 {%- endmacro %}
 
 
-{# Nothing where an update leaves the value as it was. In the log the value is NULL where the source has not sent it. #}
+{#
+    Nothing where an update leaves the value as it was; one that was stored elsewhere may be another. In the log the value is NULL where the source
+    has not sent it.
+#}
 {% macro held_value_of_event(name) -%}
     {%- set is_unavailable = "coalesce(array_contains(_cdc_unavailable_columns, " ~ alluvium.string_literal(name) ~ "), false)" -%}
-    if({{ is_unavailable }} and _cdc_op = 'u', null, struct(
+    {%- set is_elsewhere = "coalesce(exists(_cdc_unavailable_columns, name -> startswith(name, " ~ alluvium.string_literal(name ~ ": ") ~ ")), false)" -%}
+    if({{ is_unavailable }} and _cdc_op = 'u' and not {{ is_elsewhere }}, null, struct(
         if(_cdc_op = 'd', null, {{ alluvium.quoted_identifier(name) }}) as value,
         _cdc_position as position,
         _cdc_op <> 'd' and not {{ is_unavailable }} as is_known,
-        _cdc_op <> 'd' and {{ is_unavailable }} as is_moved
+        _cdc_op = 'c' and {{ is_unavailable }} and not {{ is_elsewhere }} as is_moved
     ))
 {%- endmacro %}
 

@@ -11,8 +11,10 @@ import pytest
 from alluvium import AlluviumError, cli
 from alluvium.diagnosis import CODES, ConfigurationError, Finding, diagnose
 from alluvium.diagnosis.configurations import read_configurations
+from alluvium.diagnosis.known_losses import KNOWN_LOSSES
 from alluvium.inspection import Sampling, inspect
 from alluvium.pages import page
+from alluvium.rules import load
 
 REPOSITORY = Path(__file__).parents[3]
 PAGES = REPOSITORY / "docs" / "doctor"
@@ -198,7 +200,7 @@ def test_all_that_is_true_of_a_configuration(root: Path, config: dict[str, Any],
 def test_tombstones_stop_other_sinks_by_what_they_are_told(root: Path) -> None:
     landed(root, ENVELOPE)
     silent = {key: value for key, value in GOOD_SINK.items() if key != "behavior.on.null.values"}
-    assert not found(root, {**silent, "connector.class": GCS})["tombstones-stop-sink"].is_loss
+    assert not found(root, {**silent, "connector.class": GCS})["tombstones-stop-sink"].is_error
 
 
 KCQL = "INSERT INTO bucket:events SELECT * FROM shop.public.orders PARTITIONBY {} STOREAS `json` WITH_FLUSH_COUNT = 50"
@@ -239,6 +241,136 @@ def test_old_name_of_the_delete_mode(root: Path) -> None:
     assert "deletes-not-sent" not in found(root, {**config, "transforms.unwrap.delete.handling.mode": "rewrite"})
 
 
+PROCESSOR = "io.debezium.storage.s3.processor.S3LargeMessagePostProcessor"
+MASK = {"transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value", "transforms.m.fields": "note"}
+
+
+@pytest.mark.parametrize(
+    ("options", "evidence"),
+    [
+        (
+            {"column.truncate.to.20.chars": "public.orders.note"},
+            "`column.truncate.to.20.chars=public.orders.note`: texts",
+        ),
+        ({"column.mask.with.10.chars": "a.b"}, "replaced by asterisks"),
+        (
+            {"column.mask.hash.SHA-256.with.salt.CzQMA": "a.b"},
+            "`column.mask.hash.SHA-256.with.salt...=a.b`: texts are hashed",
+        ),
+        ({"column.mask.hash.v2.SHA-256.with.salt.CzQMA": "a.b"}, "texts are hashed"),
+        ({"post.processors": "s3", "s3.type": PROCESSOR}, f"`s3.type={PROCESSOR}`: large values are replaced"),
+        (
+            {
+                "post.processors": "a, s3",
+                "post.processors.s3.type": PROCESSOR,
+                "post.processors.s3.large.message.s3.columns.include.list": "note",
+            },
+            "large values of note are replaced by references to an object in S3",
+        ),
+        ({"transforms": "e", "transforms.e.type": "io.debezium.transforms.EnforceRecordSize"}, "over `max.bytes`"),
+        ({**FLATTENING, **MASK, "transforms": "unwrap, m"}, "of note: values are replaced"),
+        ({**FLATTENING, **MASK, "transforms": "m, unwrap"}, None),
+        ({**MASK, "transforms": "m"}, None),
+        (
+            {"transforms": "c", "transforms.c.type": "x.claimcheck.ClaimCheckSourceTransform"},
+            "by references or defaults",
+        ),
+        ({"transforms": "h", "transforms.h.type": "io.aiven.kafka.connect.transforms.Hash$Value"}, None),
+        ({"column.include.list": "a.b"}, None),
+    ],
+)
+def test_replaced_values(root: Path, options: dict[str, str], evidence: str | None) -> None:
+    landed(root, *CHANGES)
+    finding = found(root, {**GOOD_SOURCE, **options}).get("values-replaced")
+    assert evidence is None or (finding and evidence in finding.evidence)
+    assert (finding is None) == (evidence is None)
+    assert not finding or "CzQMA" not in finding.evidence, "a salt is a secret"
+
+
+def test_what_replaces_values_is_unknown(root: Path) -> None:
+    landed(root, *CHANGES)
+    options = {"post.processors": "p", "p.type": "org.example.Shorten", "transforms": "t", "transforms.t.type": "x.Y"}
+    assert (
+        "what it does to values is not known here"
+        in found(root, {**GOOD_SOURCE, **options})["configuration-unread"].evidence
+    )
+
+
+def test_remedy_for_values_that_were_not_sent_is_the_connectors(root: Path) -> None:
+    mark = {"order_id": 1, "note": "__debezium_unavailable_value"}
+    for connector, rule in load("unavailable_values")["placeholders"].items():
+        landed(root, {**ENVELOPE, "op": "u", "after": mark, "source": {"connector": connector, "table": "orders"}})
+        finding = found(root)["values-not-sent"]
+        assert not finding.is_error
+        assert finding.evidence.startswith(f"{rule['product']} did not send note (1): ")
+        assert rule["remedy"] in finding.remedy
+    landed(root, {**ENVELOPE, "op": "u", "after": mark, "source": {"connector": "mariadb", "table": "orders"}})
+    assert found(root)["values-not-sent"].is_error, "it is taken for data"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_error"),
+    [
+        ({"binary.handling.mode": "base64-url-safe"}, True),
+        ({"binary.handling.mode": "base64"}, True),
+        ({"binary.handling.mode": "hex"}, None),
+        ({"unavailable.value.placeholder": "hex:00"}, False),
+        ({"unavailable.value.placeholder": "__debezium_unavailable_value"}, None),
+    ],
+)
+def test_options_of_values_that_are_not_sent(root: Path, options: dict[str, str], is_error: bool | None) -> None:
+    landed(root, *CHANGES)
+    finding = found(root, {**GOOD_SOURCE, **options}).get("values-not-sent")
+    assert (finding and finding.is_error) is is_error
+
+
+@pytest.mark.parametrize(
+    ("connector", "version", "issues"),
+    [
+        ("postgresql", "3.7.0.Final", set()),
+        ("postgresql", "3.6.3.Final", {"debezium/dbz#76", "debezium/dbz#1554"}),
+        ("postgresql", "3.7.0.Alpha1", {"debezium/dbz#76"}),
+        ("sqlserver", "3.5.2.Final", {"debezium/dbz#1164", "debezium/dbz#2075"}),
+        ("sqlserver", "3.7.1.Final", {"debezium/dbz#2662"}),
+        # The fix of 3.4.0 is in 3.3.1 and 3.2.4, too; the fault is not older than 3.2.3.
+        ("oracle", "3.3.1.Final", {"debezium/dbz#1798", "debezium/dbz#1679", "debezium/dbz#2075"}),
+        ("oracle", "3.3.0.Final", {"debezium/dbz#1798", "debezium/dbz#1679", "debezium/dbz#2075", "DBZ-9521"}),
+        ("oracle", "3.2.2.Final", {"debezium/dbz#1798", "debezium/dbz#1679", "debezium/dbz#2075"}),
+        ("mongodb", "3.4.0.Final", {"debezium/dbz#1531"}),
+        ("mysql", "2.5.3.Final-redhat-00001", {"DBZ-9337"}),
+        ("mysql", "2.5.2.Final", {"DBZ-9337", "DBZ-7594"}),
+        ("mariadb", "4.0", {"debezium/dbz#473"}),
+        ("mysql", "unknown", set()),
+    ],
+)
+def test_versions_that_are_known_to_lose_data(root: Path, connector: str, version: str, issues: set[str]) -> None:
+    assert {loss.issue for loss in KNOWN_LOSSES if connector in loss.connectors and loss.affects(version)} == issues
+    for table in ("orders", "customers"):
+        folder = root / "topics" / f"shop.public.{table}" / "partition=0"
+        folder.mkdir(parents=True)
+        source = {"connector": connector, "version": version, "table": table}
+        event = {**ENVELOPE, "source": source}
+        (folder / f"shop.public.{table}+0+0000000000.json").write_text(json.dumps(event), encoding="utf-8")
+    findings = [finding for finding in diagnose(inspect(str(root))) if finding.code == "known-losses"]
+    assert sorted(re.findall(r"\(([^ ()]+)\)$", finding.evidence)[0] for finding in findings) == sorted(issues)
+    assert not any(finding.is_error for finding in findings)
+
+
+def test_known_losses_say_since_when() -> None:
+    for loss in KNOWN_LOSSES:
+        assert loss.fixed_in or loss.since, loss.issue
+        assert not loss.since or loss.affects(loss.since), loss.issue
+        assert not any(loss.affects(fixed) for fixed in loss.fixed_in), loss.issue
+
+
+@pytest.mark.parametrize(("connector", "is_found"), [("mysql", True), ("mariadb", True), ("postgresql", False)])
+def test_changes_by_foreign_keys(root: Path, connector: str, is_found: bool) -> None:
+    landed(root, {**ENVELOPE, "source": {"connector": connector, "table": "orders"}})
+    finding = found(root).get("changes-not-sent")
+    assert (finding is not None) is is_found
+    assert not finding or ("ON DELETE CASCADE" in finding.evidence and not finding.is_error)
+
+
 def test_query_has_no_deletes(root: Path) -> None:
     landed(root, *CHANGES)
     assert found(root, GOOD_QUERY).keys() == {"deletes-not-sent"}
@@ -252,6 +384,8 @@ def test_query_has_no_deletes(root: Path) -> None:
         ("order-by-clock", [{"order_id": 1, "note": "a", "__op": "c", "__deleted": "false", "__source_ts_ms": 1}]),
         ("order-by-clock", [{"order_id": 1, "note": "a"}]),
         ("values-not-sent", [{**ENVELOPE, "after": {"order_id": 1, "note": "__debezium_unavailable_value"}}]),
+        ("values-replaced", [{**ENVELOPE, "after": {"order_id": 1, "note": "__debezium:s3:ref:v1:bucket|key"}}]),
+        ("values-replaced", [{**ENVELOPE, "after": {"order_id": 1, "note": "X19kZWJleml1bTpzMzpyZWY6djE6YnxrZXk="}}]),
         ("decimals-as-double", [{**ENVELOPE, "after": {"order_id": 1, "price": 1.5}}]),
         ("lines-broken", [ENVELOPE, '{"before":nu']),
         ("records-mixed", [ENVELOPE, ENVELOPE, {"order_id": 1, "note": "b"}]),
@@ -268,7 +402,7 @@ def test_records(root: Path, code: str, records: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "code", "is_loss"),
+    ("records", "code", "is_error"),
     [
         ([("d", None, None)], "deletes-not-sent", True),
         ([("d", '{"_id": 1}', None)], "deletes-not-sent", None),
@@ -279,12 +413,12 @@ def test_records(root: Path, code: str, records: list[Any]) -> None:
     ],
 )
 def test_documents_that_are_not_sent(
-    root: Path, records: list[tuple[str, str | None, str | None]], code: str, is_loss: bool | None
+    root: Path, records: list[tuple[str, str | None, str | None]], code: str, is_error: bool | None
 ) -> None:
     source = {"connector": "mongodb", "collection": "orders", "ts_ms": 1, "ord": 1}
     landed(root, *({"op": op, "before": before, "after": after, "source": source} for op, before, after in records))
     finding = found(root).get(code)
-    assert (finding and finding.is_loss) is is_loss
+    assert (finding and finding.is_error) is is_error
 
 
 @pytest.mark.parametrize(
@@ -342,7 +476,7 @@ def test_row_that_has_moved_to_another_folder(root: Path) -> None:
     landed(root, {**ENVELOPE, "op": "u"}, folder="country=Chile", offset=1)
     finding = found(root)["folders-by-mutable-column"]
     assert finding.evidence == "1 key with events in more than one folder by country"
-    assert not finding.is_loss
+    assert not finding.is_error
 
 
 def test_offsets_that_deletes_explain_are_no_finding(root: Path) -> None:
@@ -351,19 +485,19 @@ def test_offsets_that_deletes_explain_are_no_finding(root: Path) -> None:
     landed(root, ENVELOPE, offset=3)
     assert found(root) == {}
     landed(root, ENVELOPE, offset=9)
-    assert found(root)["offsets-missing"].is_loss
+    assert found(root)["offsets-missing"].is_error
 
 
 def test_rows_do_not_say_which_offsets_had_no_value(root: Path) -> None:
     landed(root, {"order_id": 1, "note": "a"})
     landed(root, {"order_id": 2, "note": "a"}, offset=2)
-    assert not found(root)["offsets-missing"].is_loss
+    assert not found(root)["offsets-missing"].is_error
 
 
 def test_offsets_that_two_files_have(root: Path) -> None:
     landed(root, ENVELOPE, {**ENVELOPE, "op": "u"})
     landed(root, {**ENVELOPE, "op": "u"}, offset=1)
-    assert not found(root)["offsets-missing"].is_loss
+    assert not found(root)["offsets-missing"].is_error
 
 
 @pytest.mark.parametrize(
@@ -463,7 +597,7 @@ def test_objects_that_were_not_read(root: Path) -> None:
         landed(root, ENVELOPE, offset=offset)
     inspection = inspect(str(root), Sampling(objects=2))
     finding = next(finding for finding in diagnose(inspection) if finding.code == "objects-unread")
-    assert (finding.evidence, finding.is_loss) == ("2 of 3 objects were read of orders", False)
+    assert (finding.evidence, finding.is_error) == ("2 of 3 objects were read of orders", False)
     inspection = inspect(str(root), Sampling(object_bytes=100))
     finding = next(finding for finding in diagnose(inspection) if finding.code == "objects-unread")
     assert finding.evidence == "3 of 3 objects were read, 3 of them in part, of orders"
@@ -497,8 +631,8 @@ def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
     landed(root, FLATTENED, {**FLATTENED, "order_id": 2}, {**FLATTENED, "__op": "u", "__lsn": 101})
     code, output = run(capsys, monkeypatch, str(root))
     assert code == 3
-    assert "loss  Truncates are not in the files [truncates-not-sent]" in output
-    assert "1 finding, 1 loss." in output
+    assert "error    Truncates are not in the files [truncates-not-sent]" in output
+    assert "1 error, 0 warnings." in output
     assert "      alluvium explain truncates-not-sent\n" in output, "no line is filled with blanks"
     code, output = run(capsys, monkeypatch, str(root), "--json")
     assert (code, json.loads(output)[0]["code"]) == (3, "truncates-not-sent")

@@ -69,8 +69,8 @@ class Case:
 
     system: str
     options: dict[str, str]
-    losses: set[str]
-    notes: set[str] = field(default_factory=set)
+    errors: set[str]
+    warnings: set[str] = field(default_factory=set)
 
 
 QUERIED = {"deletes-not-sent", "query-without-delay", "times-in-milliseconds"}
@@ -139,15 +139,15 @@ def test_configurations_of_the_recorded_corpora(pytestconfig: pytest.Config) -> 
         (configuration,) = read_configurations(path)
         found = list(findings_of_connector(configuration, None))
         assert {finding.code for finding in found} == RECORDED[f"{path.parent.name}/{path.stem}"], path
-        assert all(finding.is_loss for finding in found), path
+        assert all(finding.is_error for finding in found), path
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_configurations_of_the_source_systems(tmp_path: Path, name: str) -> None:
     case = CASES[name]
     found = findings(tmp_path, name)
-    assert {finding.code for finding in found if finding.is_loss} == case.losses
-    assert {finding.code for finding in found if not finding.is_loss} == case.notes
+    assert {finding.code for finding in found if finding.is_error} == case.errors
+    assert {finding.code for finding in found if not finding.is_error} == case.warnings
 
 
 def test_columns_of_folders_are_named_where_they_are_no_part_of_the_key(tmp_path: Path) -> None:

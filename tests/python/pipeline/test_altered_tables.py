@@ -79,23 +79,23 @@ FEEDS = [
 
 
 @pytest.mark.slow
-def test_value_from_before_the_table_was_altered_is_held_or_named(project: Project) -> None:
+def test_value_from_before_the_table_was_altered_is_held(project: Project) -> None:
     before = {found["id"]: (found["body"], found["rev"]) for found in project.living_rows("altered", 0)}
     assert before == {1: ("long", 2), 3: ("long, too", 2)}
     now = {found["id"]: (found["body"], found["_cdc_unresolved_columns"]) for found in project.living("altered")}
-    assert now == {1: (None, ["body"]), 2: ("other", None), 3: ("long, too", None)}
+    assert now == {1: ("long", None), 2: ("other", None), 3: ("long, too", None)}
 
 
 @pytest.mark.slow
-def test_history_names_it_too(project: Project) -> None:
+def test_history_holds_it_too(project: Project) -> None:
     found = [(one["body"], one["rev"], one["_cdc_unresolved_columns"]) for one in project.history("altered")]
-    assert sorted(found, key=str) == [
+    assert sorted(found) == [
         ("long", 1, None),
+        ("long", 2, None),
         ("long, too", 1, None),
+        ("long, too", 2, None),
         ("long, too", 3, None),
         ("other", 1, None),
-        (None, 2, ["body"]),
-        (None, 2, ["body"]),
     ]
 
 

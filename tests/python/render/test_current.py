@@ -554,8 +554,8 @@ def test_merged_value(macros: Renderer) -> None:
     assert merged(macros, "_cdc_op") == (
         "if(source._cdc_position > target._cdc_position, source.`_cdc_op`, target.`_cdc_op`)"
     )
-    assert merged(macros, "it's", connector="mysql") == f"if({image}, source.`it's`, target.`it's`)"
-    assert "_cdc_image_position" not in merged(macros, "it's", "hard", connector="mysql")
+    assert merged(macros, "it's", connector="mongodb") == f"if({image}, source.`it's`, target.`it's`)"
+    assert "_cdc_image_position" not in merged(macros, "it's", "hard", connector="mongodb")
     assert merged(macros, "it's").startswith("case greatest(")
     assert merged(macros, "it's", "hard").startswith("if(if(source._cdc_position > target._cdc_position, ")
     contested = merged(macros, "_cdc_op", replica_identity="full")

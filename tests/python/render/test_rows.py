@@ -286,7 +286,8 @@ def test_null_of_an_ignored_column_was_not_sent(macros: Renderer) -> None:
     made = rows(ignore_null_updates_except_column_list=["size"])
     assert macros.render("columns_of_unavailable_values", made) == ["note", "changed_at", "Op"]
     assert macros.sql("unavailable_columns", made).startswith(
-        "if(record_kind = 'change', nullif(filter(array(if(row_image['note'] is null, 'note', null), "
+        "if(record_kind = 'change', nullif(flatten(filter(array("
+        "case when row_image['note'] is null then array('note') end, "
     )
     with_default = column("note", default="x")
     assert macros.sql("is_unavailable", with_default, made) == (

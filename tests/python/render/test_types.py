@@ -151,7 +151,7 @@ def test_decode_array(macros: Renderer) -> None:
 
 
 def test_column_text(macros: Renderer) -> None:
-    sent = feed(connector="mysql")
+    sent = feed(connector="mongodb")
     assert macros.sql("column_text", column("a"), sent) == "row_image['a']"
     precise = macros.sql(
         "column_text", column("d", "string", semantic_type="io.debezium.data.VariableScaleDecimal"), sent
@@ -171,7 +171,7 @@ def test_column_text_of_odd_names(macros: Renderer) -> None:
     for name in ODD_NAMES:
         assert_expression_parses(macros.sql("column_text", column(name), feed()))
     assert_expression_parses(macros.sql("column_text", column("it's", "decimal(8,3)"), feed()))
-    assert macros.sql("column_text", column("it's"), feed(connector="mysql")) == r"row_image['it\'s']"
+    assert macros.sql("column_text", column("it's"), feed(connector="mongodb")) == r"row_image['it\'s']"
 
 
 def test_decode_column(macros: Renderer) -> None:

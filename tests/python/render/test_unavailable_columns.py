@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
+from alluvium.rules import load
 
 from .feeds import column, feed
 from .harness import Renderer, assert_expression_parses, assert_parses, fold
@@ -11,44 +15,82 @@ TYPES = ["string", "binary", "array<int>", "map<string,string>", "struct<a:int>"
 LONG = feed(columns=[column("id", "string"), *[column(f"c{n}", data_type) for n, data_type in enumerate(TYPES)]])
 
 
-ORACLE_FULL = {"connector": "oracle", "replica_identity": "full"}
-
-
 def test_may_be_unavailable(macros: Renderer) -> None:
     names = macros.render("columns_of_unavailable_values", LONG)
     assert names == ["c0", "c1", "c2", "c3", "c4", "c5"], "not the key, nothing of a fixed width"
     assert macros.render("may_be_unavailable", column("note"), feed())
-    for options in ({"connector": "mysql"}, {"connector": "mariadb"}, {"replica_identity": "full"}, ORACLE_FULL):
+    for connector in ("sqlserver", "oracle", "mysql", "mariadb"):
+        assert macros.render("columns_of_unavailable_values", {**LONG, "connector": connector}) == ["c0", "c1"]
+    for options in ({"connector": "mongodb"}, {"key": []}):
         assert macros.render("columns_of_unavailable_values", {**LONG, **options}) == []
         assert not macros.render("has_unavailable_values", {**LONG, **options})
-    for identity in ("default", "index", "nothing"):
+    for identity in ("default", "index", "nothing", "full"):
         assert macros.render("has_unavailable_values", feed(replica_identity=identity))
-        assert macros.render("has_unavailable_values", feed(replica_identity=identity, connector="oracle"))
-        # An update comes with a whole image before, or not at all.
-        assert not macros.render("has_unavailable_values", feed(replica_identity=identity, key=[]))
+
+
+def test_unavailable_values_of(macros: Renderer) -> None:
+    kept = {"placeholder": None, "references": [], "types": []}
+    for options in ({"connector": "mongodb"}, {"shape": "row"}, {"unavailable_values": kept}):
+        assert macros.render("unavailable_values_of", feed(**options)) == kept
+    mariadb = macros.render("unavailable_values_of", feed(connector="mariadb"))
+    assert (mariadb["placeholder"], mariadb["types"]) == (None, ["string", "binary"])
+
+
+def test_unavailable_values(macros: Renderer) -> None:
+    table = macros.render("unavailable_values")
+    assert table == load("unavailable_values")
+    types = {"string", "binary", "array", "map", "struct", "decimal"}
+    for rule in [*table["placeholders"].values(), *table["references"]]:
+        assert set(rule["types"]) <= types
+    assert set(table["placeholders"]) <= set(macros.render("feed_allowed_values")["connector"])
 
 
 def test_unavailable_columns(macros: Renderer) -> None:
     sql = macros.sql("unavailable_columns", LONG)
-    assert sql.startswith("if(kind = 'change' and op in ('c', 'u'), nullif(filter(array(if(row_image['c0'] in (")
+    assert sql.startswith("if(kind = 'change', nullif(flatten(filter(array(case when startswith(row_image['c0'], ")
     assert_expression_parses(sql)
-    assert macros.sql("unavailable_columns", feed(connector="mysql")) == "cast(null as array<string>)"
+    assert macros.sql("unavailable_columns", feed(connector="mongodb")) == "cast(null as array<string>)"
+    assert macros.sql("names_if_unavailable", column("note"), feed(connector="mariadb")) == (
+        f"case when {reference('note')} then array('note', concat('note: ', row_image['note'])) end"
+    )
+
+
+def reference(name: str) -> str:
+    text = f"row_image['{name}']"
+    return f"startswith({text}, '__debezium:s3:ref:v1:') or startswith({text}, base64('__debezium:s3:ref:v1:'))"
+
+
+def test_is_reference(macros: Renderer) -> None:
+    assert macros.sql("is_reference", column("note"), feed()) == reference("note")
+    assert macros.sql("is_reference", column("note"), feed(connector="mongodb")) == ""
 
 
 def test_is_placeholder(macros: Renderer) -> None:
     sql = macros.sql("is_placeholder", column("it's"), feed())
     assert sql.startswith(r"row_image['it\'s'] in ('__debezium_unavailable_value', ")
-    assert macros.sql("is_unavailable", column("it's"), feed()).startswith(sql)
+    assert sql in macros.sql("is_unavailable", column("it's"), feed())
     assert_expression_parses(sql)
 
 
-def test_is_unavailable(macros: Renderer) -> None:
-    envelope = macros.sql("is_unavailable", column("it's"), feed())
-    assert envelope.startswith(r"row_image['it\'s'] in ('__debezium_unavailable_value', ")
-    assert envelope.endswith(r"and image_before['it\'s'] is null")
-    flattened = macros.sql("is_unavailable", column("note"), feed(shape="flattened"))
-    assert "image_before" not in flattened
-    assert_expression_parses(envelope)
+@pytest.mark.parametrize(
+    ("options", "begins", "compares"),
+    [
+        ({}, "op in ('c', 'u') and ", True),
+        ({"shape": "flattened"}, "op in ('c', 'u') and ", False),
+        ({"replica_identity": "full"}, "", False),
+        ({"connector": "sqlserver", "replica_identity": "full"}, "op in ('c', 'u') and ", False),
+        ({"connector": "oracle", "replica_identity": "full"}, "op in ('c', 'u', 'd') and ", False),
+        ({"connector": "mysql"}, "op in ('c', 'u', 'd') and ", False),
+        ({"connector": "mariadb"}, "", False),
+    ],
+)
+def test_is_unavailable(macros: Renderer, options: dict[str, Any], begins: str, compares: bool) -> None:
+    sql = macros.sql("is_unavailable", column("it's"), feed(**options))
+    assert sql.startswith(rf"{begins}row_image['it\'s'] in (" if begins else "")
+    assert bool(sql) == bool(begins)
+    assert sql.endswith(r"and image_before['it\'s'] is null") is compares
+    if sql:
+        assert_expression_parses(sql)
 
 
 def test_bytes_of_placeholder(macros: Renderer) -> None:
@@ -104,15 +146,22 @@ def test_typed_values(macros: Renderer) -> None:
     assert_parses(f"with {macros.render('typed_values', LONG)} select 1")
 
 
-def test_placeholders_of_altered_table(macros: Renderer) -> None:
-    """`replica_identity: full` was declared after the table was altered: an update from before has no image before."""
+def test_missing_values(macros: Renderer) -> None:
+    """Nothing can be filled in."""
     columns = [column("id", "int"), column("body"), column("number", "int")]
+    # It was declared after the table was altered: an update from before has no image before.
     full = feed(columns=columns, replica_identity="full")
-    sql = macros.sql("placeholders_of_altered_table", full)
-    assert "row_image['body'] in ('__debezium_unavailable_value', " in sql
+    sql = macros.sql("missing_values", full)
+    assert "if(op = 'u' and image_before is null and row_image['body'] in ('__debezium_unavailable_value', " in sql
     assert "'number'" not in sql
-    assert macros.render("types_out_of_line")
-    reason = macros.sql("reject_reason", full)
-    assert f"op = 'u' and image_before is null and size({sql}) > 0 then concat('missing_before: '" in reason
-    for other in ({"replica_identity": "default"}, {"shape": "flattened"}, {"connector": "mysql"}):
-        assert "missing_before" not in macros.sql("reject_reason", feed(columns=columns, **other))
+    assert f"when kind = 'change' and size({sql}) > 0 then concat('missing_before: '" in macros.sql(
+        "reject_reason", full
+    )
+    for options in ({"replica_identity": "default"}, {"shape": "flattened"}, {"connector": "sqlserver"}):
+        assert macros.render("missing_values", {**full, **options}) is None
+        assert "missing_before" not in macros.sql("reject_reason", {**full, **options})
+    keyless = macros.sql("missing_values", {**full, "key": []})
+    assert f"if({reference('body')}, 'body', null)" in keyless
+    of_sqlserver = macros.sql("missing_values", {**full, "key": [], "connector": "sqlserver"})
+    assert f"if({reference('body')} or op in ('u', 'd') and row_image['body'] in (" in of_sqlserver
+    assert_expression_parses(of_sqlserver)
