@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from alluvium.spark_udfs import decimal_text
 from alluvium.spark_udfs import semantic_types as names
 
-from .types import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, ISO_ZONED, VARIABLE_SCALE, JsonNumber
+from .types import CONNECT_DATE, CONNECT_TIME, CONNECT_TIMESTAMP, VARIABLE_SCALE, JsonNumber
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,9 +90,13 @@ def _after_epoch(moment: datetime) -> str | None:
     return None if moment == _EPOCH else moment.isoformat(sep=" ")
 
 
+# What `default_rule` takes (macros/_internal/feed.sql).
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.]\d{1,6})?(Z|[+-]\d\d:\d\d)$")
+
+
 def _timestamp(schema: Schema) -> str | None:
     default = str(schema.default)
-    is_known = ISO_ZONED.match(default) and "infinity" not in default and not default.startswith("1970-01-01T00:00:00")
+    is_known = _TIMESTAMP.match(default) and not default.startswith("1970-01-01T00:00:00")
     return default if is_known else None
 
 

@@ -124,8 +124,11 @@ def _propose_decimal(schema: Schema) -> ProposedType:
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 # As Debezium writes a date with time.precision.mode=isostring.
 _DATE_WITH_ZONE = re.compile(r"^[+-]?\d{4,9}-\d\d-\d\dZ$")
-# Debezium writes a timestamptz of infinity in this word.
-ISO_ZONED = re.compile(r"^[+-]?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.]\d+)?(Z|[+-]\d\d:?\d\d)$|^-?infinity$")
+# Debezium writes infinity in this word, or with a year of nine digits; Java leaves out seconds that are zero.
+_ISO_ZONED = re.compile(
+    r"^[+-]?\d{4,9}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d+)?)?(Z|[+-]\d\d(:?\d\d){0,2})$"
+    r"|^-?infinity$"
+)
 _ISO_LOCAL = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d+)?)?$")
 ISO_DATES = "date with Z"
 """What texts look like that are dates."""
@@ -279,7 +282,7 @@ def _kind_of(value: Any) -> str:
 _KINDS_OF_TEXTS = (
     ("date", _DATE),
     (ISO_DATES, _DATE_WITH_ZONE),
-    ("zoned", ISO_ZONED),
+    ("zoned", _ISO_ZONED),
     ("local", _ISO_LOCAL),
     ("number", _NUMBER),
 )

@@ -45,27 +45,44 @@
     Nanoseconds are refused where they do not fit Spark's microseconds.
 #}
 {% macro decode_timestamp_ntz(column, feed, text) -%}
-    case {{ alluvium.semantic_type_sql(column, feed) }}
-                when 'io.debezium.time.IsoTimestamp'
-                    then if({{ text }} rlike '{{ alluvium.iso_timestamp_pattern() }}Z?$', try_cast(rtrim('Z', {{ text }}) as timestamp_ntz), null)
-                else timestamp_ntz '1970-01-01 00:00:00' + interval '0.000001' second * {{ alluvium.microseconds(column, feed, text, "Timestamp") }}
+    {%- set epoch = "timestamp_ntz '1970-01-01 00:00:00' + interval '0.000001' second * " -%}
+    case
+                {{ alluvium.infinite_timestamps(feed, text, epoch ~ "{}") }}
+                when {{ alluvium.semantic_type_sql(column, feed) }} = 'io.debezium.time.IsoTimestamp'
+                    then if({{ text }} rlike '{{ alluvium.iso_timestamp_pattern() }}Z?$', {{ alluvium.cast_iso_timestamp("rtrim('Z', " ~ text ~ ")", "timestamp_ntz") }}, null)
+                else {{ epoch }}{{ alluvium.microseconds(column, feed, text, "Timestamp") }}
+            end
+{%- endmacro %}
+
+
+{# A zoned timestamp has to name its zone; without one the session's would decide. #}
+{% macro decode_timestamp(column, feed, text) -%}
+    case
+                {{ alluvium.infinite_timestamps(feed, text, "timestamp_micros({})") }}
+                when {{ alluvium.semantic_type_sql(column, feed) }} = 'io.debezium.time.ZonedTimestamp'
+                    then if({{ text }} rlike '{{ alluvium.iso_timestamp_pattern() }}(Z|[+-][0-9]{2}(:?[0-9]{2}){0,2})$', {{ alluvium.cast_iso_timestamp(text, "timestamp") }}, null)
+                else timestamp_micros({{ alluvium.microseconds(column, feed, text, "Timestamp") }})
             end
 {%- endmacro %}
 
 
 {#
-    A zoned timestamp has to name its zone; without one the session's would decide. PostgreSQL's infinity becomes the
-    number that Debezium itself sends for it where the column has no time zone.
+    PostgreSQL's infinity is one value in every time precision mode: the number of microseconds that Debezium (3.6.3) sends for a column without a
+    time zone. Others are the word, the ends of 64 bits (3.6 and later, nanoseconds and microseconds), and years that no source has (isostring; the
+    era of -infinity may be lost).
 #}
-{% macro decode_timestamp(column, feed, text) -%}
-    case
-                when {{ text }} = 'infinity' then timestamp_micros(9223372036825200000)
-                when {{ text }} = '-infinity' then timestamp_micros(-9223372036832400000)
-                when {{ alluvium.semantic_type_sql(column, feed) }} = 'io.debezium.time.ZonedTimestamp'
-                    then if({{ text }} rlike '{{ alluvium.iso_timestamp_pattern() }}(Z|[+-][0-9]{2}:?[0-9]{2})$', try_cast({{ text }} as timestamp), null)
-                else timestamp_micros({{ alluvium.microseconds(column, feed, text, "Timestamp") }})
-            end
+{% macro infinite_timestamps(feed, text, value) -%}
+    {%- set is_postgresql = feed.connector == "postgresql" -%}
+    when {{ text }} in ('infinity'{{ ", '9223372036854775807'" if is_postgresql }}){{ " or startswith(" ~ text ~ ", '+29227899')" if is_postgresql }} then {{ value.format("9223372036825200000") }}
+                when {{ text }} in ('-infinity'{{ ", '-9223372036854775808'" if is_postgresql }}){{ " or startswith(" ~ text ~ ", '-29227505') or startswith(" ~ text ~ ", '+29227505')" if is_postgresql }} then {{ value.format("-9223372036832400000") }}
 {%- endmacro %}
+
+
+{# Spark's cast (3.5) wants seconds beside a zone; Java's OffsetDateTime leaves them out where they are zero. #}
+{% macro cast_iso_timestamp(text, data_type) %}
+    {%- set with_seconds = "regexp_replace(" ~ text ~ ", '([T ][0-9]{2}:[0-9]{2})(?=Z|[+-]|$)', '$1:00')" -%}
+    {{ return("coalesce(try_cast(" ~ text ~ " as " ~ data_type ~ "), try_cast(" ~ with_seconds ~ " as " ~ data_type ~ "))") }}
+{% endmacro %}
 
 
 {#

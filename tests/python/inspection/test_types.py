@@ -52,6 +52,22 @@ def test_number_with_an_exponent_is_no_base64() -> None:
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        "1890-01-01T00:00:00+08:05:43",
+        "2026-01-01T12:00Z",
+        "2026-01-01T12:00+05",
+        "2026-01-01T12:00:00.123456789+0530",
+        "+12026-01-01T12:00:00Z",
+        "+292278994-08-16T23:00:00Z",
+        "-infinity",
+    ],
+)
+def test_times_with_a_zone(value: str) -> None:
+    assert proposed(value).data_type == "timestamp"
+
+
+@pytest.mark.parametrize(
     ("values", "expected"),
     [
         ((2**63 - 1, -(2**63)), ("bigint", None)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .events import Event, encoded, flattened, lines, postgresql, rounds_of
+from .events import Event, encoded, flattened, lines, mysql, of_connector, postgresql, rounds_of
 from .project import Feed, Project, Row
 
 MARK = "__debezium_unavailable_value"
@@ -107,7 +107,88 @@ MOVED_BEFORE_ITS_PAST_IS_KNOWN = [row("c", 53010, MOVED + 301, "a"), *move(53030
 LATE_DELETE = row("d", 53020, MOVED + 301, None)
 
 
+REFERENCE = "__debezium:s3:ref:v1:bucket|key"
+
+
+def of_sqlserver(op: str, place: int, key: int, body: str, before: str | None = None) -> Event:
+    made = of_connector(
+        "sqlserver",
+        op,
+        {"id": key, "body": body, "size": place},
+        commit_lsn=f"00000027:{place:08x}:0002",
+        change_lsn=f"00000027:{place:08x}:0001",
+        event_serial_no=2,
+    )
+    return made | ({"before": {"id": key, "body": before, "size": 0}} if before else {})
+
+
+def of_mysql(op: str, pos: int, key: int, body: str) -> Event:
+    return mysql(op, "bin.000001", pos, {"id": key, "body": body, "size": pos})
+
+
+# A value is sent, then not, in a later file, then again, and another one is elsewhere; what is not known is named.
+SENT_AT_TIMES = (
+    [(10, "c", 1, "a"), (11, "c", 2, "a"), (12, "c", 3, REFERENCE), (13, "c", 4, "a"), (14, "c", 5, "a")],
+    [(20, "u", 1, MARK), (21, "u", 2, REFERENCE), (22, "u", 3, MARK), (23, "u", 6, MARK), (24, "u", 4, MARK)],
+    [(30, "u", 2, MARK), (31, "u", 3, "b"), (32, "d", 4, MARK), (33, "u", 5, MARK)],
+)
+HELD = {1: ("a", None), 2: (None, ["body"]), 3: ("b", None), 4: ("a", None), 5: ("a", None), 6: (None, ["body"])}
+
+
 FEEDS = [
+    Feed(
+        "sqlserver_full",
+        COLUMNS,
+        rounds_of(
+            [
+                [of_sqlserver(op, place, key, body, MARK if op == "u" else None) for place, op, key, body in events]
+                for events in SENT_AT_TIMES
+            ]
+        ),
+        cdc={"connector": "sqlserver", "replica_identity": "full"},
+        models=("log", "state", "living", "history"),
+        slow=True,
+    ),
+    Feed(
+        "mysql_noblob",
+        COLUMNS,
+        rounds_of([[of_mysql(op, place, key, body) for place, op, key, body in events] for events in SENT_AT_TIMES]),
+        cdc={"connector": "mysql"},
+        models=("log", "state", "living"),
+        slow=True,
+    ),
+    Feed(
+        "references",
+        {"id": "int", "body": "string", "photo": "binary"},
+        [
+            {
+                "t+0+0.json": lines(
+                    postgresql("r", 10, {"id": 1, "body": REFERENCE, "photo": encoded(REFERENCE.encode())}),
+                    postgresql("c", 11, {"id": 2, "body": "a", "photo": encoded(b"a")}),
+                    postgresql("u", 12, {"id": 2, "body": "b", "photo": encoded(REFERENCE.encode())}),
+                )
+            }
+        ],
+        cdc={"replica_identity": "full"},
+        models=("log", "state", "living"),
+        slow=True,
+    ),
+    Feed(
+        "unavailable_without_key",
+        COLUMNS,
+        [
+            {
+                "t+0+0.json": lines(
+                    of_sqlserver("c", 10, 1, "a"),
+                    of_sqlserver("c", 11, 2, REFERENCE),
+                    of_sqlserver("u", 12, 1, MARK, before=MARK),
+                )
+            }
+        ],
+        cdc={"connector": "sqlserver", "key": []},
+        models=("log",),
+        slow=True,
+    ),
     Feed(
         "encodings",
         {"id": "int"} | {name: encoding[0] for name, encoding in ENCODINGS.items()},
@@ -214,3 +295,42 @@ def test_placeholder_of_the_connectors_own(project: Project) -> None:
 def test_flattened(project: Project) -> None:
     (found,) = project.state("flat_unavailable")
     assert (found["body"], found["size"]) == ("a", 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("feed", ["sqlserver_full", "mysql_noblob"])
+def test_connectors_that_have_the_placeholder_in_every_image(project: Project, feed: str) -> None:
+    assert {row["id"]: (row["body"], row["_cdc_unresolved_columns"]) for row in project.state(feed)} == HELD
+    assert {row["id"] for row in project.living(feed)} == HELD.keys() - {4}
+    logged = project.log(feed)
+    assert {row["_cdc_kind"] for row in logged} == {"change"}
+    assert not {row["body"] for row in logged} & {MARK, REFERENCE}
+
+
+@pytest.mark.slow
+def test_history_of_a_table_with_whole_images_holds_values(project: Project) -> None:
+    found = {(row["id"], row["size"]): row["body"] for row in project.history("sqlserver_full")}
+    assert (found[1, 10], found[1, 20], found[2, 11], found[2, 21], found[3, 31]) == ("a", "a", "a", None, "b")
+
+
+@pytest.mark.slow
+def test_reference_is_not_published(project: Project) -> None:
+    rows = {row["id"]: row for row in project.state("references")}
+    assert {key: (row["body"], row["photo"], row["_cdc_unresolved_columns"]) for key, row in rows.items()} == {
+        1: (None, None, ["body", "photo"]),
+        2: ("b", None, ["photo"]),
+    }
+    (snapshot, _, updated) = project.log("references")
+    in_base64 = encoded(REFERENCE.encode())
+    assert snapshot["_cdc_unavailable_columns"] == ["body", f"body: {REFERENCE}", "photo", f"photo: {in_base64}"]
+    assert updated["_cdc_unavailable_columns"] == ["photo", f"photo: {in_base64}"]
+
+
+@pytest.mark.slow
+def test_value_of_a_table_without_a_key_is_nowhere_else(project: Project) -> None:
+    judged = [
+        (row["_cdc_kind"], row["_cdc_reject_reason"], row["_cdc_reject_detail"])
+        for row in project.log("unavailable_without_key")
+    ]
+    rejected = ("rejected", "missing_before", "body")
+    assert judged == [("change", None, None), rejected, rejected]

@@ -21,11 +21,11 @@ DEBEZIUM_TIME = "io.debezium.time"
         (column("a", "double"), {}, "try_cast(x as double)"),
         (column("a", "decimal(12,2)"), {}, "try_cast(x as decimal(12,2))"),
         (column("a", "date"), {}, "case coalesce(semantic_types['a'], 'io.debezium.time.Date') when"),
-        (column("a", "timestamp"), {}, "case when x = 'infinity' then timestamp_micros("),
+        (column("a", "timestamp"), {}, "case when x in ('infinity', '9223372036854775807') or "),
         (
             column("a", "timestamp_ntz"),
             {},
-            "case coalesce(semantic_types['a'], 'io.debezium.time.MicroTimestamp') when",
+            "case when x in ('infinity', '9223372036854775807') or startswith(x, '+29227899') then timestamp_ntz ",
         ),
         (column("a", "binary"), {}, BASE64),
         (
@@ -73,8 +73,19 @@ def test_decode_timestamp_ntz_knows_no_time_zone(macros: Renderer) -> None:
 def test_decode_timestamp_wants_a_zone(macros: Renderer) -> None:
     sql = macros.sql("decode_timestamp", column("t", "timestamp"), feed(), "x")
     pattern = macros.render("iso_timestamp_pattern")
-    assert f"then if(x rlike '{pattern}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})$', try_cast(x as timestamp), null)" in sql
+    cast = macros.sql("cast_iso_timestamp", "x", "timestamp")
+    assert f"then if(x rlike '{pattern}(Z|[+-][0-9]{{2}}(:?[0-9]{{2}}){{0,2}})$', {cast}, null)" in sql
+    assert cast.startswith("coalesce(try_cast(x as timestamp), ")
     assert_expression_parses(sql)
+
+
+def test_infinite_timestamps(macros: Renderer) -> None:
+    """Other databases have no infinity, and may have a time at the end of 64 bits."""
+    sql = macros.sql("infinite_timestamps", feed(connector="mongodb"), "x", "timestamp_micros({})")
+    assert sql == (
+        "when x in ('infinity') then timestamp_micros(9223372036825200000)"
+        " when x in ('-infinity') then timestamp_micros(-9223372036832400000)"
+    )
 
 
 @pytest.mark.parametrize(
