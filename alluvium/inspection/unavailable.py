@@ -42,7 +42,7 @@ def _in_base64(prefix: str) -> str:
     return b64encode(prefix[: len(prefix) // 3 * 3].encode()).decode()
 
 
-_PREFIXES = {
+_PREFIXES: dict[str, str] = {
     start: rule["prefix"]
     for rule in unavailable_values()["references"]
     for start in (rule["prefix"], _in_base64(rule["prefix"]))

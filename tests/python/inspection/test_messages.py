@@ -185,7 +185,7 @@ def test_messages_are_named_with_advice(tmp_path: Path) -> None:
     assert re.search("items +Maxwell +json", text)
     assert "! 4 lines of Maxwell, which no model reads." in text
     (finding,) = [one for one in diagnose(found) if one.code == "messages-of-other-tools"]
-    assert (finding.is_loss, finding.evidence.partition(";")[0]) == (True, "4 lines of Maxwell")
+    assert (finding.is_error, finding.evidence.partition(";")[0]) == (True, "4 lines of Maxwell")
     with pytest.raises(AlluviumError, match="foreign_message: Maxwell"):
         found.require_changes()
 

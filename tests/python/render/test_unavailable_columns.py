@@ -21,7 +21,8 @@ def test_may_be_unavailable(macros: Renderer) -> None:
     assert macros.render("may_be_unavailable", column("note"), feed())
     for connector in ("sqlserver", "oracle", "mysql", "mariadb"):
         assert macros.render("columns_of_unavailable_values", {**LONG, "connector": connector}) == ["c0", "c1"]
-    for options in ({"connector": "mongodb"}, {"key": []}):
+    lacking_none: tuple[dict[str, Any], ...] = ({"connector": "mongodb"}, {"key": []})
+    for options in lacking_none:
         assert macros.render("columns_of_unavailable_values", {**LONG, **options}) == []
         assert not macros.render("has_unavailable_values", {**LONG, **options})
     for identity in ("default", "index", "nothing", "full"):
@@ -29,7 +30,7 @@ def test_may_be_unavailable(macros: Renderer) -> None:
 
 
 def test_unavailable_values_of(macros: Renderer) -> None:
-    kept = {"placeholder": None, "references": [], "types": []}
+    kept: dict[str, Any] = {"placeholder": None, "references": [], "types": []}
     for options in ({"connector": "mongodb"}, {"shape": "row"}, {"unavailable_values": kept}):
         assert macros.render("unavailable_values_of", feed(**options)) == kept
     mariadb = macros.render("unavailable_values_of", feed(connector="mariadb"))
