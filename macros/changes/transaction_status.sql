@@ -30,7 +30,7 @@
     {#- What was counted for other tables, or under other names, does not say what is whole for these. -#}
     {%- do alluvium.require_same_options(subject, "the logs with their data_collection", counted, counted) -%}
     {%- set batches = alluvium.pending_batches(markers) -%}
-    {%- set open_from = alluvium.oldest_incomplete_position(this) if is_incremental() and batches else none -%}
+    {%- set open_from = alluvium.oldest_incomplete_position(this) if batches and is_incremental() else none -%}
     {{ return(adapter.dispatch("transaction_status", "alluvium")({"relation": markers, "batches": batches}, logs, open_from)) }}
 {% endmacro %}
 
@@ -218,7 +218,7 @@ from (
 {# The transactions that the table has; nothing before it is built. #}
 {% macro known_transactions() -%}
 select transaction_id, is_complete, first_position, marker_position, expected, arrived
-from {% if is_incremental() -%}
+from {% if this and is_incremental() -%}
 {{ this }}
 {%- else -%}
 (

@@ -40,7 +40,7 @@ def test_unit_test_of_a_change_log() -> None:
     sql = renderer.render("decode_debezium", given(ORDERS))
     assert f"from {ORDERS}" in sql
     assert "unit_test+0+0000000000.json" in sql
-    assert "_metadata" not in sql
+    assert "_metadata.file_path" not in sql
     assert_parses(sql)
     assert renderer.queries == []
     assert renderer.render("given_records", {"relation": given(ORDERS)}) in renderer.render(
@@ -74,6 +74,10 @@ def test_unit_test_of_a_history_and_of_views() -> None:
     assert renderer.sql("living_rows", given(STATE)).endswith(f"from {STATE} where not _is_deleted")
     assert renderer.sql("changed_keys", given(STATE), ["id"]) == f"select `id` from {STATE}"
     assert renderer.queries == []
+
+
+def test_unit_test_of_transactions_knows_none_before() -> None:
+    assert "as no_transaction" in unit_test("model.state").sql("known_transactions")
 
 
 def test_unit_test_makes_its_table_as_dbt_does() -> None:
