@@ -50,9 +50,18 @@ def _operation_columns() -> str:
     return markdown(["tool", "column", "deletes", "images of before an update"], rows)
 
 
+def _connectors() -> str:
+    rows = []
+    for name, rule in rules.load("connectors").items():
+        fields = dict.fromkeys(field["field"] for part in rule.get("position", ()) for field in part["of"])
+        rows.append([f"`{name}`", ", ".join(f"`source.{field}`" for field in fields) or rule["advice"]])
+    return markdown(["connector", "its changes are ordered by"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "message_formats": _message_formats,
     "operation_columns": _operation_columns,
+    "connectors": _connectors,
 }
 """What makes each table, by its name."""
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from alluvium.inspection.keys import note_on_deletes
 from alluvium.inspection.messages import FOREIGN, advice_of
-from alluvium.inspection.order import has_position
 from alluvium.inspection.own_names import is_unfit_name
+from alluvium.inspection.positions import advice, has_position
 from alluvium.inspection.records import NO_BYTES
 from alluvium.inspection.unavailable import unavailable_values
 from alluvium.wording import counted, first_of
@@ -213,6 +213,16 @@ def _order(entity: Entity, where: str) -> Iterator[Finding]:
             where,
             f"flattened records with {added} and no position",
             "Add the position to `add.fields` (`source.lsn,source.sequence`; `source.file,source.pos,source.row`).",
+        )
+    elif entity.unplaced and entity.shape != "row":
+        remedy = "`order_by: offset`." if entity.order.is_by_offset else entity.order.question or ""
+        yield Finding(
+            "positions-missing",
+            where,
+            entity.unplaced,
+            " ".join(filter(None, (advice(entity.connector), remedy[:1].upper() + remedy[1:]))),
+            # What the offsets order is not lost.
+            is_error=not entity.order.is_by_offset,
         )
 
 

@@ -12,6 +12,7 @@ CODES = {
     "values-replaced": "Something else stands in the place of values",
     "known-losses": "The connector's version is known to lose data",
     "order-by-clock": "Only a clock orders the changes",
+    "positions-missing": "Changes have no position",
     "positions-shared": "Several changes have one position",
     "nulls-as-defaults": "NULL arrives as the column's default",
     "tombstones-stop-sink": "A tombstone stops the sink",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from alluvium.inspection.order import has_position
+from alluvium.inspection.positions import added_position, has_position
 
 from .findings import Finding
 
@@ -13,15 +13,6 @@ if TYPE_CHECKING:
 
     from .configurations import Configuration
 
-# What of each connector's `source` makes a position (macros/changes/source_position.sql), as `add.fields` names it.
-_POSITIONS = {
-    "postgresql": "source.lsn,source.sequence",
-    "mysql": "source.file,source.pos,source.row",
-    "mariadb": "source.file,source.pos,source.row",
-    "sqlserver": "source.commit_lsn,source.change_lsn,source.event_serial_no",
-    "oracle": "source.commit_scn,source.scn,source.rs_id,source.ssn",
-    "mongodb": "source.ts_ms,source.ord",
-}
 WITHOUT_TRUNCATES = ("mongodb", "sqlserver")
 """Connectors of sources that have no truncates: SQL Server refuses one in a table with change data capture."""
 
@@ -123,12 +114,11 @@ def _order(configuration: Configuration, prefix: str, connector: str | None) -> 
     added = configuration.parts(f"{prefix}.add.fields")
     # `ts_ms` without its struct is the connector's clock.
     fields = {part.removeprefix("source.") for part in added if part != "ts_ms"}
-    if connector in _POSITIONS:
-        fields &= {part.removeprefix("source.") for part in _POSITIONS[connector].split(",")}
-    positions = [_POSITIONS[connector]] if connector in _POSITIONS else [_POSITIONS["postgresql"], _POSITIONS["mysql"]]
+    position = added_position(connector) if connector else None
+    positions = [added_position(name) for name in ((connector,) if position else ("postgresql", "mysql"))]
     marked = configuration.known(f"{prefix}.add.fields.prefix", "__")
-    if not has_position(fields):
-        of_connector = f" of {connector}" if connector in _POSITIONS else ""
+    if not has_position(fields, connector if position else None):
+        of_connector = f" of {connector}" if position else ""
         yield Finding(
             "order-by-clock",
             configuration.name,

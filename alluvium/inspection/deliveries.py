@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .living_rows import first_whole
+from .positions import connector_of, is_snapshot_row, position_of, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from .shapes import Record
-
-# What `source` has of one change and of no other. Oracle's and SQL Server's are numbered inside of a commit.
-_POSITIONS = (
-    ("file", "pos", "row"),
-    ("commit_lsn", "change_lsn", "event_serial_no"),
-    ("commit_scn", "scn", "rs_id", "ssn"),
-    ("ts_ms", "ord"),
-)
 
 
 @dataclass(frozen=True)
@@ -62,14 +53,18 @@ class Deliveries:
         """Whether a record is an event that was delivered before: it has its position and its images.
 
         Args:
-            op: of Debezium; the rows of a snapshot have one position, and are never taken for deliveries of one.
+            op: of Debezium; the rows of a snapshot share one position, and are never taken for deliveries of one.
             record: as recognised, no bare row.
             partition: of Kafka, or None.
         """
-        source = record.source or {}
-        position = _position_of(source)
+        source = source_of(record)
+        position = None if is_snapshot_row(op, source) else position_of(op, source)
+        is_postgresql = connector_of(source) == "postgresql"
+        if position is not None and is_postgresql:
+            # The end of the transaction before may be another one in a second delivery.
+            position = position[1:]
         run = self._run(partition, (op, position))
-        if position is None or op == "r":
+        if position is None:
             return False
         event = _Event(record.before, record.after, _place_of(record), run)
         image_hash = hash(repr((event.before, event.after)))
@@ -80,7 +75,7 @@ class Deliveries:
         # The rows of a COPY may be many of one position: without the hash each would be compared with all others.
         known = self._events[op, position, image_hash]
         same = [other for other in known if (other.before, other.after) == (event.before, event.after)]
-        if op == "c" and "lsn" in position:
+        if op == "c" and is_postgresql:
             same = [other for other in same if None in (other.place, event.place) or other.place == event.place]
             self.doubtful += bool(same) and all(_may_be_of_one_copy(other, event) for other in same)
         known.append(event)
@@ -102,23 +97,6 @@ def _may_be_of_one_copy(first: _Event, second: _Event) -> bool:
     if first.run is None or second.run is None or first.run[0] != second.run[0]:
         return True
     return first.run == second.run
-
-
-def _position_of(source: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """What tells a change from all others, behind its name; None where the record does not say it."""
-    position = first_whole(source, _POSITIONS)
-    if position is not None:
-        return position
-    lsn = source.get("lsn") if source.get("lsn") is not None else _lsn_of_sequence(source.get("sequence"))
-    return None if lsn is None else ("lsn", str(lsn))
-
-
-def _lsn_of_sequence(sequence: Any) -> Any:
-    """The second of its two: the first, the end of the transaction before, may be another one in a second delivery."""
-    try:
-        return json.loads(sequence)[1]
-    except (TypeError, ValueError, LookupError):
-        return None
 
 
 def _place_of(record: Record) -> Hashable:

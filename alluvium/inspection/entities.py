@@ -33,6 +33,7 @@ from .numbers import may_be_times, question_of_numbers
 from .operations import Operation, operation_of, question_of_operation
 from .order import Order, propose_order
 from .own_names import is_unfit_name, question_of_unfit_name
+from .positions import connector_of, question_of_connector
 from .schemas import Schema
 from .shapes import is_outbox
 from .snapshots import question_of_lone_rows
@@ -122,6 +123,7 @@ class Entity:
         deletes_of_nothing: number of deletes that do not say which row they are of.
         partial_updates: number of updates that have what was changed, and not the document (MongoDB).
         moved_keys: keys whose rows lie in more than one Hive-style folder.
+        unplaced: that changes have no position, in words, or None.
         shared_positions: number of positions in a binlog that several changes have.
         schema_versions: number of different row schemas in the files.
         offsets: by Kafka partition.
@@ -136,6 +138,7 @@ class Entity:
         errors: object, line and what is wrong, of those that were read; line 0 for an object as a whole.
         decimals: how they are written where no schema says it.
         has_precise_unsigned: whether unsigned 64-bit integers are sent as decimals (``precise``), not as whole numbers.
+        question_of_connector: where flattened rows do not show which it was; or None.
         question_of_snapshots: where their rows have a position each; or None.
         missed_snapshot: the newest that has rows of other tables and none of this one, which had changes before.
     """
@@ -172,6 +175,7 @@ class Entity:
     deletes_of_nothing: int
     partial_updates: int
     moved_keys: int
+    unplaced: str | None
     shared_positions: int
     schema_versions: int
     offsets: Mapping[int, Offsets]
@@ -186,6 +190,7 @@ class Entity:
     errors: tuple[tuple[str, int, str], ...]
     decimals: Decimals = field(default_factory=Decimals)
     has_precise_unsigned: bool = False
+    question_of_connector: str | None = None
     question_of_snapshots: str | None = None
     missed_snapshot: MissedSnapshot | None = None
 
@@ -227,7 +232,7 @@ def describe_entity(
     folders_by = tuple(name for name in partitioned_by if name in names and not reading.stored)
     order = propose_order(
         shape or "envelope",
-        reading.added_fields,
+        reading.placement.said,
         _partitions(found, reading),
         has_message_keys=any(isinstance(message_key, dict) for message_key in reading.message_keys),
         times=_times(columns, reading),
@@ -240,7 +245,8 @@ def describe_entity(
     of_snapshots = question_of_lone_rows(reading.snapshots)
     declared_types = table.types if table else {}
     decimals = _decimals(columns, reading, declared_types)
-    asked = [key.question, order.question, decimals.question, images.question, of_snapshots]
+    of_connector = question_of_connector(shape, connector)
+    asked = [key.question, of_connector, order.question, decimals.question, images.question, of_snapshots]
     numbers = tuple(_numbers(columns, key, reading, {*declared_types, *_columns_said(reading)}))
     formats = reading.formats or Counter(name.format or "json" for _, name in found.objects)
     return Entity(
@@ -276,6 +282,7 @@ def describe_entity(
         deletes_of_nothing=reading.deletes_of_nothing,
         partial_updates=reading.partial_updates,
         moved_keys=_moved_keys(reading, key) if partitioned_by else 0,
+        unplaced=reading.placement.said,
         shared_positions=len(reading.deliveries.shared_positions),
         schema_versions=len({repr(schema) for schema in reading.schemas.values()}),
         offsets={
@@ -293,6 +300,7 @@ def describe_entity(
         errors=tuple(reading.errors),
         decimals=decimals,
         has_precise_unsigned=_has_precise_unsigned(columns, reading),
+        question_of_connector=of_connector,
         question_of_snapshots=of_snapshots,
     )
 
@@ -407,21 +415,10 @@ def _moved_keys(reading: Reading, key: Key) -> int:
     return sum(1 for found in folders.values() if len(found) > 1)
 
 
-# What only one connector's position has, where ExtractNewRecordState adds it.
-_CONNECTORS = {
-    "lsn": "postgresql",
-    "sequence": "postgresql",
-    "pos": "mysql",
-    "commit_lsn": "sqlserver",
-    "scn": "oracle",
-    "ord": "mongodb",
-}
-
-
 def _connector(reading: Reading) -> str | None:
     if reading.connectors:
         return reading.connectors.most_common(1)[0][0]
-    return next((name for field, name in _CONNECTORS.items() if field in reading.added_fields), None)
+    return connector_of(dict.fromkeys(reading.added_fields))
 
 
 def _entity_name(found: Found, reading: Reading) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from .positions import position_of
 
-# What all rows of one snapshot have in common, by connector; the rows' own times differ in some of them.
-_SNAPSHOT_POSITIONS = (("lsn",), ("file", "pos"), ("commit_lsn",), ("scn",))
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -39,32 +38,12 @@ def transaction_of(op: str, source: Mapping[str, Any]) -> Hashable:
     Returns:
         None where nothing says it.
     """
-    position = snapshot_position(source) if op == "r" else None
+    position = position_of(op, source) if op == "r" else None
     if position is not None:
         return position
     # Changes of one transaction have its commit's time in common, where its number is not sent.
     found = source.get("txId") or source.get("gtid") or source.get("ts_ms")
     return None if found is None else str(found)
-
-
-def snapshot_position(source: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """What all rows of one snapshot have in common, of the row of one.
-
-    Args:
-        source: of the envelope, or the fields that were added to a flattened row.
-
-    Returns:
-        None where the connector has no such position.
-    """
-    return first_whole(source, _SNAPSHOT_POSITIONS)
-
-
-def first_whole(source: Mapping[str, Any], sets: Iterable[Sequence[str]]) -> tuple[str, ...] | None:
-    """The values of the first of some sets of fields that a source has all of, as texts; None where it has none."""
-    for names in sets:
-        if all(source.get(name) is not None for name in names):
-            return tuple(str(source[name]) for name in names)
-    return None
 
 
 @dataclass(frozen=True)

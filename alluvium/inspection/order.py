@@ -1,22 +1,45 @@
-"""What orders the changes of a row, where the connector's own position is not in the files."""
+"""What orders the changes of a row: the connector's own position, or what the files have beside it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+from .positions import missing_part, position_of, source_of
 
-# Fields of `source` that ExtractNewRecordState has to add: one of these sets (macros/changes/source_position.sql).
-_POSITIONS = (
-    {"lsn"},
-    {"sequence"},
-    {"file", "pos"},
-    {"commit_lsn", "change_lsn"},
-    {"commit_scn", "scn"},
-    {"ts_ms", "ord"},
-)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .shapes import Record
+
+
+@dataclass
+class Placement:
+    """How many of the changes that were read have a position, by the decoder's own rule.
+
+    Attributes:
+        changes: envelopes, flattened rows and truncates.
+        missing: those without a position, by what is missing.
+    """
+
+    changes: int = 0
+    missing: Counter[str] = field(default_factory=Counter)
+
+    def add(self, record: Record) -> None:
+        """Add a change."""
+        source = source_of(record)
+        self.changes += 1
+        if position_of(record.op, source) is None:
+            self.missing[missing_part(record.op, source)] += 1
+
+    @property
+    def said(self) -> str | None:
+        """What is missing, in words; None where each change has a position."""
+        if not self.missing:
+            return None
+        reason, _ = self.missing.most_common(1)[0]
+        return f"{self.missing.total():,} of {self.changes:,} changes have no position ({reason})"
 
 
 @dataclass(frozen=True)
@@ -34,14 +57,9 @@ class Order:
     question: str | None = None
 
 
-def has_position(fields: Collection[str]) -> bool:
-    """Whether fields of ``source`` make a position of any connector."""
-    return any(position <= set(fields) for position in _POSITIONS)
-
-
 def propose_order(
     shape: str,
-    fields: Collection[str],
+    unplaced: str | None,
     partitions: int,
     *,
     has_message_keys: bool,
@@ -52,26 +70,36 @@ def propose_order(
 
     Args:
         shape: ``envelope``, ``flattened`` or ``row``.
-        fields: of ``source`` that flattened rows have.
+        unplaced: that changes have no position, in words; None where all have one. Rows have none.
         partitions: number of Kafka partitions with offsets in the names or the lines; 0 for none.
         has_message_keys: whether the keys of the Kafka records are there: a key's records are then in one partition.
         times: columns that may say when a row was changed.
         folders_by: columns outside the key whose values are folders, where no line has its offset. A file there has the
             offsets of its own folder's records, of which its name tells the first.
     """
-    if shape == "envelope" or (shape == "flattened" and has_position(fields)):
+    if shape != "row" and unplaced is None:
         return Order(False, "the connector's position")
+    missing = unplaced or "no position is in the records"
     is_by_offset = partitions == 1 or bool(partitions and has_message_keys)
     if is_by_offset and not folders_by:
-        return Order(True, "the offsets: no position is in the records")
-    named = f"sequence_by: [{next(iter(times), '...')}]" if shape == "row" else "the position in add.fields"
+        return Order(True, f"the offsets: {missing}")
+    named = {
+        "row": f"sequence_by: [{next(iter(times), '...')}]",
+        "flattened": "the position in add.fields",
+        "envelope": "order_by: position, which rejects the changes that have none",
+    }[shape]
+    begin = "" if shape == "row" else f"{missing}: "
     if is_by_offset:
         asked = (
-            f"does a row ever move to another folder ({', '.join(folders_by)})? If not, order_by: offset. "
+            f"{begin}does a row ever move to another folder ({', '.join(folders_by)})? If not, order_by: offset. "
             f"If so, {named}: offsets do not order two folders."
         )
         return Order(False, "the offsets, but for rows that move", asked)
     if partitions:
-        asked = f"are all changes of a row in one of {partitions} partitions (order_by: offset)? If not, {named}."
-        return Order(False, "nothing in the records", asked)
-    return Order(False, "nothing in the records or names", f"what orders the changes of a row: {named}?")
+        asked = (
+            f"{begin}are all changes of a row in one of {partitions} partitions (order_by: offset)? If not, {named}."
+        )
+        return Order(False, unplaced or "nothing in the records", asked)
+    return Order(
+        False, unplaced or "nothing in the records or names", f"{begin}what orders the changes of a row: {named}?"
+    )

@@ -14,6 +14,7 @@ from .living_rows import RowChange, has_values, transaction_of
 from .mixtures import without_numbers
 from .names import ObjectName, parse_name
 from .objects import UnreadableObjectError
+from .order import Placement
 from .records import Content, read_content
 from .schemas import Schema
 from .shapes import Record, UnreadableRecordError, recognise
@@ -125,6 +126,7 @@ class Reading:
     folders: list[str] = field(default_factory=list)
     places: set[tuple[int, int]] = field(default_factory=set)
     deliveries: Deliveries = field(default_factory=Deliveries)
+    placement: Placement = field(default_factory=Placement)
     added_fields: set[str] = field(default_factory=set)
     placeholders: Counter[str] = field(default_factory=Counter)
     references: dict[str, Counter[str]] = field(default_factory=dict)
@@ -202,6 +204,8 @@ class Reading:
             is_copy: whether a record of the same place in Kafka was there before; the search of a key passes it over.
         """
         self.stored += record.is_stored
+        if record.kind in ("envelope", "flattened", "truncate"):
+            self.placement.add(record)
         if record.kind not in ("envelope", "flattened", "row"):
             self.controls[record.kind] += 1
             if record.kind == "schema_change":

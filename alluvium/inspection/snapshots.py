@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .living_rows import snapshot_position
+from .positions import position_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -65,7 +65,7 @@ def add_snapshot(snapshots: dict[Hashable, Snapshot], op: str, source: Mapping[s
         source: of the envelope, or the fields that were added to a flattened row.
         moment: of the change.
     """
-    position = snapshot_position(source) if op == "r" and source.get("snapshot") != "incremental" else None
+    position = position_of(op, source) if op == "r" and source.get("snapshot") != "incremental" else None
     if position is not None:
         snapshot = snapshots.setdefault(position, Snapshot(moment))
         snapshot.begun_at = min(snapshot.begun_at, moment)

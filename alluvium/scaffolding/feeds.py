@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from alluvium.inspection.own_names import is_own_name, is_unfit_name
+from alluvium.inspection.positions import known_connector
 from alluvium.inspection.types import question_of_zone
 
 from .filters import filter_of, filter_of_topic, has_company, location_of, undivided
@@ -182,10 +183,7 @@ def _columns_said_before(
 
 
 def _options(entity: Entity) -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "connector": entity.connector or ("jdbc" if entity.names_connect_types else "table"),
-        "shape": entity.shape,
-    }
+    options: dict[str, Any] = {"connector": _connector(entity), "shape": entity.shape}
     if entity.has_envelopes:
         options["reads_envelopes"] = True
     if entity.layout == "lenses":
@@ -196,6 +194,8 @@ def _options(entity: Entity) -> dict[str, Any]:
         options["key"] = list(entity.key.columns)
     if entity.order.is_by_offset:
         options["order_by"] = "offset"
+    elif entity.order.question and entity.shape != "row":
+        options["order_by"] = None
     # What other folders have looks like a gap, and the first file's end like an overlap.
     if entity.folders_by and entity.layout:
         options |= {"on_gap": "ignore", "on_overlap": "ignore"}
@@ -209,6 +209,12 @@ def _options(entity: Entity) -> dict[str, Any]:
     if entity.images_before.are_whole is not None:
         options["replica_identity"] = "full" if entity.images_before.are_whole else "default"
     return options
+
+
+def _connector(entity: Entity) -> str | None:
+    if entity.shape == "row":
+        return "jdbc" if entity.names_connect_types else "table"
+    return None if entity.question_of_connector else known_connector(entity.connector)
 
 
 def _columns(entity: Entity) -> dict[str, dict[str, Any]]:

@@ -72,6 +72,7 @@ def questions_of(
     added = {question_of_added_column(column.name): column.name for column in entity.columns if column.lacks_default}
     own = {question_of_unfit_name(column.name): column.name for column in entity.columns}
     answered_by = {
+        entity.question_of_connector: "connector",
         entity.question_of_snapshots: "snapshots",
         entity.missed_snapshot and entity.missed_snapshot.question: "snapshots",
         entity.decimals.question: "decimal_handling_mode",

@@ -44,7 +44,11 @@
     {%- set order = alluvium.one_option(subject, feed, "sequence_by", "order_by") -%}
     {%- if feed.shape != "row" -%}
         {%- do alluvium.require_one_of(subject, "meta.cdc.sequence_by of shape " ~ feed.shape, feed.sequence_by, [none]) -%}
-        {%- do alluvium.require_one_of(subject, "meta.cdc.order_by of shape " ~ feed.shape, feed.order_by, [none, "offset", "timestamp"]) -%}
+        {%- do alluvium.require_one_of(subject, "meta.cdc.order_by of shape " ~ feed.shape, feed.order_by, [none, "position", "offset", "timestamp"]) -%}
+        {%- do feed.update({"order_by": none}) if feed.order_by == "position" -%}
+        {%- if not alluvium.has_declared_order(feed) and not alluvium.position_rules(feed) -%}
+            {% do alluvium.raise_invalid(subject, "meta.cdc.order_by of connector " ~ feed.connector, feed.order_by, "offset or timestamp. " ~ feed.connectors[feed.connector].advice.rstrip(".")) %}
+        {%- endif -%}
     {%- elif feed.order_by != "offset" -%}
         {%- set names = [order] if order is string else (order or []) -%}
         {%- if not names -%}

@@ -56,12 +56,14 @@
 #}
 {% macro require_same_options(subject, argument, given, options, allowed=none) %}
     {%- set key = local_md5(tojson(options)) -%}
-    {%- if alluvium.is_run() and is_incremental() and alluvium.table_property(this, "key") not in [key, "none"] -%}
+    {%- set properties = alluvium.table_properties(this) if alluvium.is_run() and is_incremental() else {} -%}
+    {%- if properties.get("key", "none") not in [key, "none"] -%}
         {% do alluvium.raise_invalid(
             subject, argument, given,
             allowed or "those that " ~ this ~ " was built with; others need " ~ alluvium.rebuild_command(this),
         ) %}
     {%- endif -%}
+    {%- do alluvium.require_placed_rows(properties) if is_incremental() and alluvium.is_kept_by_key(model) -%}
     {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
 {% endmacro %}
 

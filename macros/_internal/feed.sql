@@ -46,7 +46,7 @@
 
 {% macro feed_allowed_values() %}
     {{ return({
-        "connector": ["postgresql", "mysql", "mariadb", "sqlserver", "oracle", "mongodb", "jdbc", "table"],
+        "connector": alluvium.connectors().keys() | list + ["jdbc", "table"],
         "shape": ["envelope", "flattened", "row"],
         "reads_envelopes": [true, false],
         "layout": ["confluent", "lenses"],
@@ -91,6 +91,10 @@
             {%- do options.update({option: value}) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {#- What scaffold leaves open. -#}
+    {%- if options.get("order_by", "") is none -%}
+        {% do alluvium.raise_invalid(subject, "meta.cdc.order_by", none, "offset, timestamp or position; of rows offset or columns" ~ alluvium.place_of_answer(node)) %}
+    {%- endif -%}
     {%- do feed.update(alluvium.connector_defaults(options.get("connector"))) -%}
     {%- do feed.update(options) -%}
     {%- for option, allowed in alluvium.feed_allowed_values().items() -%}

@@ -6,21 +6,20 @@
     numbers the pair is the commit order; the lsn alone runs backwards where transactions interleave. A feed that
     has the lsn only (flattened without `source.sequence`) takes it twice: per key that is the same order, because
     a row lock keeps a key's lsns in commit order.
-    The other connectors are in source_position.sql, orders that a feed declares in declared_position.sql.
+    The macro `connectors` has the other connectors, declared_position.sql the orders that a feed declares.
     Then snapshot rows below stream events, and last the delivery (partition, offset, version of the file, line), so that no two records tie.
-    NULL where the source position is missing: the row is rejected, never ordered by a clock.
+    NULL where `source_position` is, which alone decides that a row is rejected (reject_reason). No row is ordered by a clock instead.
 #}
 {% macro cdc_position(feed) -%}
-    {#- concat_ws alone passes over a NULL part, and what is left would sort above every whole position. -#}
-    if({{ alluvium.has_source_position(feed) }}, concat_ws(
+    if(source_position is null, null, concat_ws(
         '.',
-        {{ alluvium.source_position(feed) }},
+        {{ alluvium.offset_position(feed) | join(",\n        ") if feed.order_by == "offset" else "source_position" }},
         if({{ alluvium.is_snapshot_row() }}, '0', '1'),
         lpad(coalesce(kafka_partition, 0), 6, '0'),
         lpad(coalesce(kafka_offset, file_offset, pmod(xxhash64(file_path), 1000000000000000000)), 20, '0'),
         {{ alluvium.version_of_file() }},
         lpad(line, 12, '0')
-    ), null)
+    ))
 {%- endmacro %}
 
 

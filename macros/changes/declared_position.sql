@@ -1,13 +1,14 @@
 {#
-    The part of a position that a feed's own declaration says: `order_by: offset` (where the record was delivered),
-    `order_by: timestamp` (when the source says that it was changed), or the columns of `sequence_by`. A text that sorts as the
-    values do, and of which none is the beginning of another.
+    The parts of a position that a feed's own declaration says: `order_by: offset` (where the record was delivered),
+    `order_by: timestamp` (when the source says that it was changed), or the columns of `sequence_by`. Texts that sort as the
+    values do, and of which none is the beginning of another; NULL where there is no value. A truncate has no key, so it lies in any
+    partition, and its offset compares only with those of its own. The line is added later (offset_position), when it has its number.
 #}
 {% macro declared_position(feed) %}
     {%- if feed.order_by == "offset" -%}
-        {{ return(alluvium.offset_position(feed)) }}
+        {{ return(["if(kind = 'truncate', null, lpad(coalesce(kafka_offset, file_offset), 20, '0'))"]) }}
     {%- elif feed.order_by == "timestamp" -%}
-        {{ return(alluvium.sortable_number("coalesce(source_ts_us, source_ts_ms * 1000)", 19)) }}
+        {{ return([alluvium.sortable_number("coalesce(source_ts_us, try_multiply(source_ts_ms, 1000))", 19)]) }}
     {%- endif -%}
     {%- set parts = [] -%}
     {%- for name in feed.sequence_by -%}
@@ -15,7 +16,7 @@
         {%- set of_row = alluvium.sortable_text(column, alluvium.value_of(name)) -%}
         {%- do parts.append(alluvium.position_in_dump(feed, column, of_row) if feed.full_dumps else of_row) -%}
     {%- endfor -%}
-    {{ return(parts | join(",\n        ")) }}
+    {{ return(parts) }}
 {% endmacro %}
 
 
@@ -39,37 +40,16 @@
 {% endmacro %}
 
 
-{# A truncate has no key, so it lies in any partition, and its offset compares with those of its own only. #}
-{% macro has_declared_position(feed) %}
-    {%- if feed.order_by == "offset" -%}
-        {{ return("(coalesce(kafka_offset, file_offset) is not null and kind <> 'truncate')") }}
-    {%- elif feed.order_by == "timestamp" -%}
-        {{ return("coalesce(source_ts_us, source_ts_ms) is not null") }}
-    {%- endif -%}
-    {%- set conditions = [] -%}
-    {%- for name in feed.sequence_by -%}
-        {%- do conditions.append(alluvium.value_of(name) ~ " is not null") -%}
-    {%- endfor -%}
-    {#- Any line of a dump has its place, a broken one, too: it keeps that dump from deleting. -#}
-    {%- if feed.full_dumps -%}
-        {{ return("(dump_time is not null or (snapshot is null and " ~ conditions | join(" and ") ~ "))") }}
-    {%- endif -%}
-    {{ return("(" ~ conditions | join(" and ") ~ ")") }}
-{% endmacro %}
-
-
 {#
     A file that has lost records (compaction, a filter) has its lines in the right order, and none of them an offset above the next
     file's first. A name with the last offset does not say how far before it a line is.
 #}
-{% macro offset_position(feed) -%}
+{% macro offset_position(feed) %}
     {%- if feed.layout == "lenses" -%}
-        lpad(coalesce(kafka_offset, file_offset), 20, '0'),
-        lpad(if(kafka_offset is null, line, 0), 12, '0')
-    {%- else -%}
-        lpad(coalesce(kafka_offset, file_offset + line - 1), 20, '0')
+        {{ return(["lpad(coalesce(kafka_offset, file_offset), 20, '0')", "lpad(if(kafka_offset is null, line, 0), 12, '0')"]) }}
     {%- endif -%}
-{%- endmacro %}
+    {{ return(["lpad(coalesce(kafka_offset, file_offset + line - 1), 20, '0')"]) }}
+{% endmacro %}
 
 
 {# Hexadecimal digits sort as the bytes do, and above the dot that ends them. #}

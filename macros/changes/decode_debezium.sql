@@ -96,14 +96,14 @@ parsed as (
     select
         *,
         from_json(
-            concat('[', value, ',{"line_length":', length(value), '}]'),
+            concat('[', {{ alluvium.with_quoted_constants("value") }}, ',{"line_length":', length(value), '}]'),
             'array<{{ alluvium.record_type(feed) }}>',
             map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
         ) as lines
         {%- if alluvium.reads_json_numbers(feed) %},
         -- Numbers as texts, digit by digit.
         from_json(
-            concat('[', {{ alluvium.numbers_as_texts("value") }}, ']'),
+            concat('[', {{ alluvium.numbers_as_texts(alluvium.with_quoted_constants("value")) }}, ']'),
             'array<{{ alluvium.record_type(feed) }}>',
             map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
         ) as number_lines
@@ -120,12 +120,20 @@ parsed as (
 {{ alluvium.operations_of_rows(feed) }},
 {%- endif %}
 
+-- Where the record says that its change lies in the order.
+placed as (
+    select
+        *,
+        {{ alluvium.source_position(feed) | indent(8) }} as source_position
+    from {{ "operations" if feed.shape == "row" else "typed" }}
+),
+
 -- The verdict on each row.
 verdicts as (
     select
         *,
         {{ alluvium.reject_reason(feed) | indent(8) }} as verdict
-    from {{ "operations" if feed.shape == "row" else "typed" }}
+    from placed
 ),
 
 -- Messages of another tool by their name.

@@ -132,9 +132,6 @@ key_images as (
 keyed as (
     select
         *,
-        {%- if feed.barrier.is_bounded %}
-        if({{ alluvium.has_source_position(feed) }}, concat_ws('.', {{ alluvium.source_position(feed) }}), null) as source_position,
-        {%- endif %}
         {%- for name in alluvium.key_images(feed) %}
         {{ alluvium.key_hash_of_image(feed, name ~ "_image", name == "row_key") }} as {{ name }}_hash{{ "," if not loop.last }}
         {%- endfor %}

@@ -100,8 +100,7 @@ recognised as (
         {{ alluvium.record_kind(
             feed,
             "case"
-            ~ "\n                when fields['" ~ prefix ~ "op'] in ('c', 'u', 'd', 'r') then 'change'"
-            ~ "\n                when fields['" ~ prefix ~ "op'] is null and fields['" ~ prefix ~ "deleted'] is not null then 'change'"
+            ~ "\n                when record_op in ('c', 'u', 'd', 'r') and coalesce(fields['" ~ prefix ~ "op'], fields['" ~ prefix ~ "deleted']) is not null then 'change'"
             ~ alluvium.flattened_control_kinds(feed)
             ~ "\n                when record_op in ('c', 'u', 'd', 'r') then 'change'"
             ~ "\n                when record_op = 't' then 'truncate'"
@@ -153,7 +152,7 @@ recognised as (
 {% endmacro %}
 
 
-{# The fields of a flattened record and its operation. #}
+{# The fields of a flattened record and its operation; where nothing says whether it is a delete, one that no record has. #}
 {% macro flattened_operations(feed) -%}
 {%- set prefix = alluvium.string_literal(feed.add_fields_prefix)[1:-1] -%}
 {{ alluvium.fields_of_flattened_envelope(feed) if feed.reads_envelopes else alluvium.fields_of_record(feed) }},
@@ -162,7 +161,8 @@ operations as (
     select
         *,
         case
-            when fields['{{ prefix }}deleted'] = 'true' then 'd'
+            when lower(fields['{{ prefix }}deleted']) = 'true' then 'd'
+            when lower(fields['{{ prefix }}deleted']) <> 'false' then concat('{{ prefix }}deleted ', fields['{{ prefix }}deleted'])
             else coalesce(fields['{{ prefix }}op'], 'u')
         end as record_op
     from rows

@@ -34,13 +34,32 @@
 
 {#
     JSON with its numbers as texts. Spark 3.5's JSON reader copies a number with a fraction into a text through a double, and rounds
-    it to the scale of a DECIMAL. A match goes on where the one before ended and passes over whole strings, so no digit of a
-    string is taken for a number; possessive quantifiers neither backtrack nor recurse, however long a string is.
+    it to the scale of a DECIMAL. A match goes on where the one before ended and skips complete strings, so no digit of a
+    string is taken for a number.
 #}
 {% macro numbers_as_texts(json) %}
-    {%- set string = '"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"' -%}
+    {%- set string = alluvium.json_string_pattern() -%}
     {%- set pattern = '\\G((?:[^"0-9-]++|-(?![0-9])|' ~ string ~ ')*+)(-?[0-9][0-9.eE+-]*+)' -%}
     {{ return("regexp_replace(" ~ json ~ ", " ~ alluvium.string_literal(pattern) ~ ", '$1\"$2\"')") }}
+{% endmacro %}
+
+
+{#
+    JSON with the tokens `NaN`, `Infinity` and `-Infinity`, which it has no numbers for, as texts: as JsonConverter writes them. MongoDB's connector and
+    json.dumps of Python write them without quotes. Few texts have one of these words, so that most are only searched for them.
+#}
+{% macro with_quoted_constants(json) %}
+    {%- set pattern = '\\G((?:[^"NI-]++|-(?!Infinity)|N(?!aN)|I(?!nfinity)|' ~ alluvium.json_string_pattern() ~ ')*+)(NaN|-?Infinity)' -%}
+    {{ return(
+        "if(contains(" ~ json ~ ", 'NaN') or contains(" ~ json ~ ", 'Infinity'), regexp_replace(" ~ json ~ ", "
+        ~ alluvium.string_literal(pattern) ~ ", '$1\"$2\"'), " ~ json ~ ")"
+    ) }}
+{% endmacro %}
+
+
+{# Possessive quantifiers neither backtrack nor recurse, however long a string is. #}
+{% macro json_string_pattern() %}
+    {{ return('"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"') }}
 {% endmacro %}
 
 

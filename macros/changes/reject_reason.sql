@@ -7,7 +7,7 @@
         when read_error is not null then concat('unreadable_file: ', read_error)
         {%- if feed.format == "json" %}
         {#- Spark's JSON reader puts U+FFFD for bytes that are not UTF-8 and says nothing. #}
-        when value is not null and value <> decode(cast(value as binary), 'UTF-8') and not ({{ alluvium.is_decided_despite_text(feed) }}) then 'invalid_utf8'
+        when value is not null and value <> decode(cast(value as binary), 'UTF-8') and not coalesce({{ alluvium.is_decided_despite_text(feed) }}, false) then 'invalid_utf8'
         {%- endif %}
         when kind = 'rejected' and malformed then 'malformed_json'
         {%- if feed.connector == "mongodb" %}
@@ -15,7 +15,7 @@
         {%- endif %}
         when kind = 'rejected' and op is not null then concat('unknown_op: ', op)
         when kind = 'rejected' then 'unknown_shape'
-        when kind in ('change', 'truncate') and not {{ alluvium.has_source_position(feed) }} then 'missing_position'
+        when kind in ('change', 'truncate') and source_position is null then 'missing_position'
         {%- if feed.key %}
         when kind = 'change' and ({{ alluvium.misses_key(feed) }}) then concat('missing_key: ', {{ alluvium.missing_key_columns(feed) }})
         {%- if alluvium.compares_keys(feed) %}
@@ -165,7 +165,7 @@
     {%- set value, changed = alluvium.value_of(column.name), alluvium.is_another_value(column, feed) -%}
     {{ return(
         "row_image[" ~ alluvium.string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null"
-        ~ (" or (" ~ changed ~ ")" if changed else "") ~ ")"
+        ~ (" or coalesce(" ~ changed ~ ", true)" if changed else "") ~ ")"
         ~ (" and array_contains(unavailable_columns, " ~ alluvium.string_literal(column.name) ~ ") is not true"
             if alluvium.may_be_unavailable(column, feed) else "")
     ) }}

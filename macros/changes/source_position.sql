@@ -1,18 +1,67 @@
 {#
-    The part of a position that the source says, and whether the record says it. By `order_by` or `sequence_by` where the feed
-    declares one, else by its connector: what each sends is in source_fields.
+    The part of a position that the source says, as one text of fixed width: NULL, and no other value, where the record does not say it. By `order_by` or
+    `sequence_by` where the feed declares one, else by its connector. The macro `connectors` has what each sends.
 #}
 {% macro source_position(feed) %}
-    {%- set by_connector = {
-        "postgresql": alluvium.postgresql_position(),
-        "mysql": alluvium.binlog_position(),
-        "mariadb": alluvium.binlog_position(),
-        "sqlserver": alluvium.sqlserver_position(),
-        "oracle": alluvium.oracle_position(),
-        "mongodb": alluvium.mongodb_position(),
-    } -%}
-    {{ return(alluvium.declared_position(feed) if alluvium.has_declared_order(feed) else by_connector[feed.connector]) }}
+    {#- concat is NULL where a part is. concat_ws skips the part, and what is left would sort above every complete position. -#}
+    {{ return("concat(" ~ alluvium.source_position_parts(feed) | join(", '.', ") ~ ")") }}
 {% endmacro %}
+
+
+{% macro source_position_parts(feed) %}
+    {%- if alluvium.has_declared_order(feed) -%}
+        {{ return(alluvium.declared_position(feed)) }}
+    {%- endif -%}
+    {%- set parts = [] -%}
+    {%- for part in alluvium.position_rules(feed) -%}
+        {%- do parts.append(alluvium.position_part(part)) -%}
+    {%- endfor -%}
+    {{ return(parts) }}
+{% endmacro %}
+
+
+{# What the connector's position is made of; nothing for one whose changes only offsets order. #}
+{% macro position_rules(feed) %}
+    {%- do feed.update({"connectors": alluvium.connectors()}) if feed.connectors is not defined -%}
+    {{ return(feed.connectors.get(feed.connector, {}).get("position", [])) }}
+{% endmacro %}
+
+
+{% macro position_part(part) -%}
+    {%- set of_stream = alluvium.position_field(part, part.of) -%}
+    {%- if part.in_snapshots is not defined -%}
+        {%- set digits = of_stream -%}
+    {%- else -%}
+        {%- set of_snapshot = alluvium.string_literal(part.in_snapshots) if part.in_snapshots is string else alluvium.position_field(part, part.in_snapshots) -%}
+        {%- set digits = "if(" ~ alluvium.is_snapshot_row() ~ ", " ~ of_snapshot ~ ", " ~ of_stream ~ ")" -%}
+    {%- endif -%}
+    lpad({{ digits }}, {{ part.width }}, '0')
+{%- endmacro %}
+
+
+{# Of the first field whose text is one; a field that is there and says something else is not taken for an absent one. #}
+{% macro position_field(part, fields) -%}
+    {%- set texts = [] -%}
+    {%- for field in fields -%}
+        {%- set pattern = field.get("pattern", "^0*([1-9][0-9]{0,19})$") -%}
+        {%- set groups = [] -%}
+        {%- for group in range(modules.re.compile(pattern).groups) -%}
+            {%- do groups.append("regexp_extract(source_" ~ field.field ~ ", " ~ alluvium.string_literal(pattern) ~ ", " ~ (group + 1) ~ ")") -%}
+        {%- endfor -%}
+        {%- set text = groups[0] if groups | length == 1 else "concat(" ~ groups | join(", ") ~ ")" -%}
+        {%- do texts.append("nullif(" ~ ("lower(" ~ text ~ ")" if "a-f" in pattern else text) ~ ", '')") -%}
+    {%- endfor -%}
+    {%- if "default" in part -%}
+        {%- do texts.append("if(coalesce(source_" ~ fields[0].field ~ ", '') = '', " ~ alluvium.string_literal(part["default"]) ~ ", null)") -%}
+    {%- endif -%}
+    {%- set text = texts[0] if texts | length == 1 else "coalesce(" ~ texts | join(", ") ~ ")" -%}
+    {%- if "unlike" in part -%}
+        {%- set of_version = part.unlike.unless -%}
+        {%- set text = "if(source_" ~ part.unlike.field ~ " <=> source_" ~ fields[0].field ~ " and not coalesce(source_" ~ of_version.field ~ " rlike "
+            ~ alluvium.string_literal(of_version.pattern) ~ ", false), null, " ~ text ~ ")" -%}
+    {%- endif -%}
+    {{ return(text) }}
+{%- endmacro %}
 
 
 {#
@@ -20,118 +69,28 @@
     and no move of a row is looked for then.
 #}
 {% macro source_position_length(feed) %}
-    {%- set by_connector = {"postgresql": 41, "mysql": 42, "mariadb": 42, "sqlserver": 56, "oracle": 96, "mongodb": 31} -%}
-    {{ return(alluvium.declared_position_length(feed) if alluvium.has_declared_order(feed) else by_connector[feed.connector]) }}
-{% endmacro %}
-
-
-{% macro has_source_position(feed) %}
-    {%- set by_connector = {
-        "postgresql": "coalesce(source_lsn, from_json(source_sequence, 'array<string>')[1]) is not null",
-        "mysql": "(source_file rlike '[0-9]+$' and source_pos is not null)",
-        "mariadb": "(source_file rlike '[0-9]+$' and source_pos is not null)",
-        "sqlserver": alluvium.has_sqlserver_position(),
-        "oracle": alluvium.has_oracle_position(),
-        "mongodb": alluvium.has_mongodb_position(),
-    } -%}
-    {{ return(alluvium.has_declared_position(feed) if alluvium.has_declared_order(feed) else by_connector[feed.connector]) }}
+    {%- if alluvium.has_declared_order(feed) -%}
+        {{ return(alluvium.declared_position_length(feed)) }}
+    {%- endif -%}
+    {%- set widths = alluvium.position_rules(feed) | map(attribute="width") | list -%}
+    {{ return(widths | sum + widths | length - 1) }}
 {% endmacro %}
 
 
 {#
-    What the connector's `source` has of the position, or of the clock where that is declared to order, as Debezium names it (3.7), with the types of the record's JSON. SCNs are
-    texts, because they may have more digits than a bigint.
+    What the position needs of the connector's `source`, or the clock where that is declared to order, as Debezium names it (3.7). Times are read as
+    numbers, all others as texts, which show what is no number.
 #}
 {% macro source_fields(feed) %}
-    {%- set by_connector = {
-        "postgresql": {"sequence": "string", "lsn": "bigint"},
-        "mysql": {"file": "string", "pos": "bigint", "row": "bigint"},
-        "mariadb": {"file": "string", "pos": "bigint", "row": "bigint"},
-        "sqlserver": {"commit_lsn": "string", "change_lsn": "string", "event_serial_no": "string"},
-        "oracle": {"commit_scn": "string", "scn": "string", "rs_id": "string", "ssn": "string", "txSeq": "string"},
-        "mongodb": {"ts_ms": "bigint", "ord": "bigint", "wallTime": "bigint", "version": "string"},
-    } -%}
-    {{ return({"ts_ms": "bigint", "ts_us": "bigint"} if feed.order_by == "timestamp" else by_connector.get(feed.connector, {})) }}
+    {%- if feed.order_by == "timestamp" -%}
+        {{ return({"ts_ms": "bigint", "ts_us": "bigint"}) }}
+    {%- endif -%}
+    {%- set fields = {} -%}
+    {%- for part in alluvium.position_rules(feed) -%}
+        {%- set unlike = [part.unlike, part.unlike.unless] if part.unlike is defined else [] -%}
+        {%- for field in part.of + unlike -%}
+            {%- do fields.update({field.field: "bigint" if field.field == "ts_ms" else "string"}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(fields) }}
 {% endmacro %}
-
-
-{#
-    An initial snapshot's rows share one lsn and have `[null, lsn]`; the stream's first transactions have that lsn
-    or a later one as the end of the transaction before. Rows of an incremental snapshot have the watermark's sequence:
-    what the transaction did that committed next lies above them, also where its changes have a lower lsn than the watermark
-    (`read.only` closes a window with a commit, PostgresReadOnlyIncrementalSnapshotChangeEventSource of Debezium 3.6).
-#}
-{% macro postgresql_position() -%}
-    lpad(coalesce(from_json(source_sequence, 'array<string>')[0], from_json(source_sequence, 'array<string>')[1], source_lsn), 20, '0'),
-        if(op = 'r', repeat('0', 20), lpad(coalesce(source_lsn, from_json(source_sequence, 'array<string>')[1]), 20, '0'))
-{%- endmacro %}
-
-
-{#
-    MariaDB 11.4 and later (`binlog_legacy_event_pos=OFF`, its default) and MySQL with `binlog_transaction_compression` write no positions
-    inside of a transaction: all of its events have one `pos`, and `row` begins anew with each statement (announce_shared_positions).
-    The event's number in its transaction (`total_order`) is no remedy: a connector that starts again in a transaction counts anew (Debezium
-    3.5), and the create of a move would lie below the delete of the row before it.
-#}
-{% macro binlog_position() -%}
-    lpad(regexp_extract(source_file, '([0-9]+)$', 1), 10, '0'),
-        lpad(source_pos, 20, '0'),
-        lpad(coalesce(source_row, 0), 10, '0')
-{%- endmacro %}
-
-
-{#
-    The transaction's end, the change in it, and of what one change wrote the row: hexadecimal numbers of fixed width. A
-    snapshot's rows have the transaction's end alone.
-#}
-{% macro sqlserver_position() -%}
-    lower(source_commit_lsn),
-        if(op = 'r', '00000000:00000000:0000', lower(source_change_lsn)),
-        lpad(if(op = 'r', '0', coalesce(source_event_serial_no, '0')), 10, '0')
-{%- endmacro %}
-
-
-{% macro has_sqlserver_position() %}
-    {%- set pattern = "'^[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8}:[0-9A-Fa-f]{4}$'" -%}
-    {{ return("coalesce(source_commit_lsn rlike " ~ pattern ~ " and (op = 'r' or source_change_lsn rlike " ~ pattern ~ "), false)") }}
-{% endmacro %}
-
-
-{#
-    The SCN of the commit, of the change, and its place in the redo log (`rs_id` is hexadecimal, with or without 0x), then
-    Debezium's own number of the event in its transaction. A snapshot's rows have the SCN that it was read at: what was committed by then is in them.
-#}
-{% macro oracle_position() -%}
-    lpad(if(op = 'r', coalesce(source_scn, source_commit_scn), source_commit_scn), 24, '0'),
-        lpad(if(op = 'r', '0', source_scn), 24, '0'),
-        lpad(if(op = 'r', '0', coalesce(lower(regexp_replace(source_rs_id, '^ *0[xX]|[^0-9a-fA-F]', '')), '0')), 24, '0'),
-        lpad(if(op = 'r', '0', coalesce(source_ssn, '0')), 10, '0'),
-        lpad(if(op = 'r', '0', coalesce(source_txSeq, '0')), 10, '0')
-{%- endmacro %}
-
-
-{% macro has_oracle_position() %}
-    {%- set pattern = "'^[0-9]{1,24}$'" -%}
-    {{ return(
-        "coalesce(if(op = 'r', coalesce(source_scn, source_commit_scn) rlike " ~ pattern
-        ~ ", source_commit_scn rlike " ~ pattern ~ " and source_scn rlike " ~ pattern ~ "), false)"
-    ) }}
-{% endmacro %}
-
-
-{# The oplog's cluster time: its second, and the event's number in it. #}
-{% macro mongodb_position() -%}
-    lpad(source_ts_ms div 1000, 20, '0'),
-        lpad(source_ord, 10, '0')
-{%- endmacro %}
-
-
-{#
-    Debezium 3.4 and later put the server's wall clock (`wallTime`, MongoDB 6) into `source.ts_ms` where the cluster time was
-    (DBZ-9683). The number in a second orders nothing without the second that it counts in, and clocks run back.
-#}
-{% macro has_mongodb_position() -%}
-    (source_ord is not null and source_ts_ms % 1000 = 0 and (
-        coalesce(source_wallTime, 0) <> source_ts_ms or coalesce(source_version rlike '^([0-2]|3[.][0-3])[.]', false)
-    ))
-{%- endmacro %}

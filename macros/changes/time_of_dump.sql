@@ -30,11 +30,14 @@
 {%- endmacro %}
 
 
-{# One part of the position of a feed that has dumps: the first is the moment, the others are below any row's. #}
+{#
+    One part of the position of a feed that has dumps: the first is the moment, the others are below any row's. Any line of a dump has its place, a broken one, too:
+    it keeps that dump from deleting. A dump whose path does not say when it was taken has none.
+#}
 {% macro position_in_dump(feed, column, of_row) -%}
     {%- set is_first = column.name == feed.sequence_by[0] -%}
     {%- set of_dump = alluvium.sortable_number(alluvium.micros_of_dump(feed), 19) if is_first else "'" ~ "0" * alluvium.sortable_width(column) ~ "'" -%}
-    if(dump_time is null, {{ of_row }}, {{ of_dump }})
+    case when dump_time is not null then {{ of_dump }} when snapshot is null then {{ of_row }} end
 {%- endmacro %}
 
 

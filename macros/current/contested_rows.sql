@@ -200,7 +200,7 @@ aggregate(
 {% macro changes_with_past(change_log, feed, batches, resets=[]) -%}
 -- The row changes that this state has not applied.
 new_changes as (
-    {{ alluvium.changes_of_batches(change_log, batches) | indent(4) }}
+    {{ alluvium.changes_of_batches(change_log, feed, batches) | indent(4) }}
 ),
 
 -- Keys whose past decides which row lives.
@@ -247,7 +247,7 @@ changes as (
     union all
     select *
     from (
-        {{ alluvium.changes_of_batches(change_log, {"after": 0, "until": batches.until}) | indent(8) }}
+        {{ alluvium.changes_of_batches(change_log, feed, {"after": 0, "until": batches.until}) | indent(8) }}
     ) as _cdc_past
     where exists (select 1 from replayed where {{ alluvium.same_key(feed, "_cdc_past", "replayed") }})
 ),

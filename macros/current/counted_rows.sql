@@ -92,7 +92,7 @@
 with
 -- {{ "The row changes that this state has not applied, all newer than it." if adds_from else "Every row change of the log." }}
 changes as (
-    {{ alluvium.changes_of_batches(change_log, batches if adds_from or not batches else {"after": 0, "until": batches.until}) | indent(4) }}
+    {{ alluvium.changes_of_batches(change_log, feed, batches if adds_from or not batches else {"after": 0, "until": batches.until}) | indent(4) }}
 ),
 
 -- The rows that an event takes (-1) and brings (1).

@@ -86,7 +86,7 @@ with
 {%- else %}
 -- The row changes that this state has not applied.
 changes as (
-    {{ alluvium.changes_of_batches(change_log, batches) | indent(4) }}
+    {{ alluvium.changes_of_batches(change_log, feed, batches) | indent(4) }}
 ),
 {%- endif %}
 
@@ -113,7 +113,7 @@ settled as (
 {%- endmacro %}
 
 
-{% macro changes_of_batches(change_log, batches) -%}
+{% macro changes_of_batches(change_log, feed, batches) -%}
 select *
 from {{ change_log }}
 where
@@ -124,4 +124,36 @@ where
     {%- endif %}
     and _cdc_batch <= {{ batches.until }}
     {%- endif %}
+    and {{ alluvium.has_its_place(change_log, feed) }}
 {%- endmacro %}
+
+
+{#
+    True, or the query fails: a change without a position or without its key would never be merged, or merged twice. Change logs reject them; those of earlier
+    releases may have some. The kind is a part of the condition, because Spark may evaluate it before the conditions beside it.
+#}
+{% macro has_its_place(change_log, feed) -%}
+    {%- set conditions = ["_cdc_position is null"] -%}
+    {%- for name in feed.key if not alluvium.column_of(feed, name).cdc.nullable -%}
+        {%- do conditions.append("_cdc_kind = 'change' and " ~ alluvium.quoted_identifier(name) ~ " is null") -%}
+    {%- endfor -%}
+    if(_cdc_kind in ('change', 'truncate') and ({{ conditions | join(" or ") }}), raise_error({{ alluvium.string_literal(alluvium.said_of_lost_place(change_log, change_log)) }}), true)
+{%- endmacro %}
+
+
+{% macro said_of_lost_place(table, change_log) %}
+    {{ return(
+        table.identifier ~ " has rows without a position, or with NULL in a key column that is not declared nullable: later changes of them would be lost. An earlier release "
+        ~ "accepted them; " ~ alluvium.rebuild_command(change_log) ~ " reads the files again and rejects them"
+    ) }}
+{% endmacro %}
+
+
+{# Looked for once in a table of an earlier release: a key that has no new change would keep a row that is wrong. #}
+{% macro require_placed_rows(properties) %}
+    {%- if alluvium.is_run() and "has_positions" not in properties -%}
+        {%- if alluvium.query_rows("select 1 as missing from " ~ this ~ " where _cdc_position is null limit 1") -%}
+            {{ exceptions.raise_compiler_error(alluvium.said_of_lost_place(this, alluvium.change_log_of_model()) ~ ".") }}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}

@@ -155,6 +155,7 @@ from (
         {%- endif %}
         and _cdc_batch > {{ batches.after }}
         and _cdc_batch <= {{ batches.until }}
+        and {{ alluvium.has_its_place(change_log, feed) }}
     {%- for other in snapshotted_with %}
     union all
     select
@@ -223,6 +224,7 @@ from (
     from {{ change_log }}
     where
         {{ alluvium.is_reset(feed) }}
+        and {{ alluvium.has_its_place(change_log, feed) }}
         and _cdc_position >= '{{ above }}'
         and _cdc_batch <= {{ batches.until }}
     group by {{ alluvium.reset_position(feed) }}, _cdc_batch

@@ -126,7 +126,7 @@ with
 touched as (
     select {{ alluvium.column_list(feed.key) | join(", ") }}
     from (
-        {{ alluvium.changes_of_batches(change_log, batches) | indent(8) }}
+        {{ alluvium.changes_of_batches(change_log, feed, batches) | indent(8) }}
     ) as news
     {{- "" if has_new_resets else "\n    group by " ~ alluvium.column_list(feed.key) | join(", ") }}
     {%- if has_new_resets %}
@@ -158,7 +158,7 @@ delivered as (
         *,
         {{ alluvium.identity_of_event(feed) }} as _cdc_source_position
     from (
-        {{ alluvium.changes_of_batches(change_log, {"after": 0, "until": batches.until} if batches else none) | indent(8) }}
+        {{ alluvium.changes_of_batches(change_log, feed, {"after": 0, "until": batches.until} if batches else none) | indent(8) }}
     ) as _cdc_past
     {%- if keys %}
     where exists (select 1 from {{ keys }} where {{ alluvium.same_key(feed, "_cdc_past", keys) }})

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from render.harness import Renderer
 
 from scripts.rules_tables import BLOCK, with_tables
 
@@ -68,7 +69,7 @@ def test_every_option_is_described_with_its_default_and_allowed_values() -> None
         code_words(option)[0]: (allowed, default)
         for option, allowed, default, _ in rows(META_CDC, "Options of a source or table")
     }
-    defaults, allowed = returned("feed_defaults"), returned("feed_allowed_values")
+    defaults, allowed = returned("feed_defaults"), Renderer().render("feed_allowed_values")
     assert described.keys() == defaults.keys()
     for option, default in defaults.items():
         if default is None:

@@ -29,7 +29,7 @@ POSITIONS: list[dict[str, Any]] = [
     {"connector": "postgresql", "lsn": 10},
     {"connector": "postgresql", "sequence": '["9","10"]'},
     {"connector": "mysql", "file": "b.1", "pos": 4, "row": 0},
-    {"connector": "sqlserver", "commit_lsn": "1", "change_lsn": "2", "event_serial_no": 1},
+    {"connector": "sqlserver", "commit_lsn": f"{1:08}:{1:08}:0001", "change_lsn": f"{1:08}:{2:08}:0001"},
     {"connector": "oracle", "commit_scn": "1", "scn": "2", "rs_id": "3", "ssn": 0},
     {"connector": "mongodb", "ts_ms": 1000, "ord": 1},
 ]
@@ -40,11 +40,12 @@ POSITIONS: list[dict[str, Any]] = [
 def test_create_that_was_delivered_again_is_no_second_row(
     tmp_path: Path, source: dict[str, Any], is_flattened: bool
 ) -> None:
-    other = {name: '["10","20"]' if name == "sequence" else 7 for name in source if name != "connector"}
+    others = {"sequence": '["10","20"]', "commit_lsn": f"{7:08}:{1:08}:0001", "change_lsn": f"{7:08}:{2:08}:0001"}
+    other = {name: others.get(name, 7000) for name in source if name != "connector"}
     events = [event("c", {"id": 1, "x": "a"}, **source), event("c", {"id": 2, "x": "a"}, **{**source, **other})]
     events.append(events[0])
     if is_flattened:
-        added = [{f"__{name}": value for name, value in one["source"].items()} for one in events]
+        added = [{f"__source_{name}": value for name, value in one["source"].items()} for one in events]
         events = [{**one["after"], **fields, "__op": "c"} for one, fields in zip(events, added, strict=True)]
     key = inspected(tmp_path, events).key
     assert (key.columns, key.question) == (("id",), None)

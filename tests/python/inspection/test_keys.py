@@ -270,7 +270,7 @@ def test_rows_of_one_snapshot_have_its_position_and_not_their_times_in_common() 
     sources = [{"file": "b.1", "pos": 4, "ts_ms": number} for number in range(2)]
     assert len({transaction_of("r", source) for source in sources}) == 1
     assert len({transaction_of("c", source) for source in sources}) == 2
-    assert transaction_of("r", {"lsn": 100, "txId": None}) == ("100",)
+    assert transaction_of("r", {"lsn": 100, "txId": None}) == ("100", "0")
     assert transaction_of("c", {}) is None
     hash(transaction_of("c", {"txId": [1]}))
 

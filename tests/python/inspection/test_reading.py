@@ -227,14 +227,13 @@ def test_parquet_without_a_type_of_sparks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("added", "connector"),
     [
-        ("commit_lsn,change_lsn", "sqlserver"),
-        ("sequence", "postgresql"),
-        ("scn,commit_scn", "oracle"),
-        ("ts_ms,ord", "mongodb"),
+        ({"commit_lsn": "00000027:00000ab8:0002", "change_lsn": "00000027:00000ab8:0001"}, "sqlserver"),
+        ({"sequence": '["5","7"]'}, "postgresql"),
+        ({"scn": "5", "commit_scn": "6"}, "oracle"),
     ],
 )
-def test_position_may_be_added_without_its_struct(tmp_path: Path, added: str, connector: str) -> None:
-    row = {"id": 1, "__op": "c", **{f"__{name}": "1" for name in added.split(",")}}
+def test_position_may_be_added_without_its_struct(tmp_path: Path, added: dict[str, str], connector: str) -> None:
+    row = {"id": 1, "__op": "c", **{f"__{name}": value for name, value in added.items()}}
     entity = inspect(landed(tmp_path, f"{json.dumps(row)}\n")).entities[0]
     assert (entity.order.why, entity.connector, entity.order.is_by_offset) == (
         "the connector's position",

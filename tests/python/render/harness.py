@@ -397,6 +397,8 @@ class Renderer:
                 return [_Row(row) for row in rows]
         if re.fullmatch(r"set alluvium\.\S+( = .*)?", folded):
             return []  # a setting that no earlier step of the run has left, or one that this step leaves
+        if folded.endswith(" where _cdc_position is null limit 1"):
+            return []  # a table whose properties the test leaves out
         raise AssertionError(f"this query was not expected: {folded}")
 
 

@@ -72,7 +72,15 @@ def test_feed_of_source_takes_the_table_over_the_source(macros: Renderer) -> Non
 @pytest.mark.parametrize(
     ("cdc", "said"),
     [
-        ({"connector": "db2"}, 'meta.cdc.connector is "db2"; allowed: postgresql, mysql, mariadb, sqlserver, '),
+        ({"connector": "db3"}, 'meta.cdc.connector is "db3"; allowed: postgresql, mysql, mariadb, sqlserver, '),
+        (
+            {"connector": "db2"},
+            "meta.cdc.order_by of connector db2 is not given; allowed: offset or timestamp. Only the ",
+        ),
+        (
+            {"order_by": None},
+            "meta.cdc.order_by is not given; allowed: offset, timestamp or position; of rows offset or ",
+        ),
         ({"shape": None}, "meta.cdc.shape is not given; allowed: envelope, flattened, row."),
         # As `alluvium scaffold` writes it before it is answered.
         ({"snapshots": None}, "meta.cdc.snapshots is not given; allowed: complete, partial."),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from alluvium import rules
+
 from .feeds import column, feed
 from .harness import Renderer, assert_expression_parses, assert_parses, fold
 
@@ -19,27 +21,36 @@ def test_change_log_of_each_connector(macros: Renderer, connector: str, shape: s
     for field in macros.render("source_fields", made):
         assert f" as source_{field}" in sql, field
     assert_parses(sql)
-    assert_expression_parses(macros.sql("has_source_position", made))
+    assert " as source_position from typed), " in fold(sql)
 
 
-def test_sqlserver_position(macros: Renderer) -> None:
-    assert macros.sql("sqlserver_position").startswith(
-        "lower(source_commit_lsn), if(op = 'r', '00000000:00000000:0000', "
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_position_of_each_connector(macros: Renderer, connector: str) -> None:
+    made = feed(connector=connector)
+    parts = macros.render("connectors")[connector]["position"]
+    assert rules.load("connectors") == macros.render("connectors")
+    assert macros.render("position_rules", made) == parts
+    of_parts = [str(macros.render("position_part", part)) for part in parts]
+    assert macros.render("source_position_parts", made) == of_parts
+    # NULL where one of them is.
+    assert macros.render("source_position", made) == "concat(" + ", '.', ".join(of_parts) + ")"
+    assert_expression_parses(macros.render("source_position", made))
+    lengths = {"postgresql": 41, "mysql": 42, "mariadb": 42, "sqlserver": 56, "oracle": 96, "mongodb": 31}
+    assert macros.render("source_position_length", made) == lengths[connector]
+
+
+def test_field_of_a_position(macros: Renderer) -> None:
+    row = {"width": 10, "of": [{"field": "row", "pattern": "(.)"}], "default": "0"}
+    assert macros.sql("position_part", row) == f"lpad({macros.sql('position_field', row, row['of'])}, 10, '0')"
+    assert macros.sql("position_field", row, row["of"]) == (
+        "coalesce(nullif(regexp_extract(source_row, '(.)', 1), ''), if(coalesce(source_row, '') = '', '0', null))"
     )
-    assert "op = 'r' or source_change_lsn rlike" in macros.render("has_sqlserver_position")
-    # Two LSNs of 22 characters, ten digits, two dots.
-    assert macros.render("source_position_length", feed(connector="sqlserver")) == 56
+    assert macros.sql("position_part", {**row, "in_snapshots": "0"}).startswith("lpad(if(op = 'r', '0', coalesce(")
 
 
-def test_oracle_position(macros: Renderer) -> None:
-    assert macros.sql("oracle_position").count("lpad(if(op = 'r', ") == 5
-    assert "source_commit_scn rlike" in macros.render("has_oracle_position")
-    assert macros.render("source_position_length", feed(connector="oracle")) == 3 * 24 + 2 * 10 + 4
-
-
-def test_mongodb_position(macros: Renderer) -> None:
-    assert macros.sql("mongodb_position") == "lpad(source_ts_ms div 1000, 20, '0'), lpad(source_ord, 10, '0')"
-    assert "coalesce(source_wallTime, 0) <> source_ts_ms" in macros.sql("has_mongodb_position")
+def test_connector_without_positions_has_none(macros: Renderer) -> None:
+    for connector in ("db2", "other", "unheard of"):
+        assert macros.render("position_rules", feed(connector=connector)) == []
 
 
 def test_flattened_source_field(macros: Renderer) -> None:

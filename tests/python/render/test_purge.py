@@ -508,8 +508,7 @@ def test_bound_of_a_purge(macros: Renderer) -> None:
     assert macros.render("is_up_to", feed(), "p", "op", "k.until_position") == (
         "p <= k.until_position or not op <=> 'r' and substring(p, 22, 20) <= substring(k.until_position, 22, 20)"
     )
-    assert "as source_position" in macros.sql("keys_of_lines", barred(BOUNDED))
-    assert "source_position" not in macros.sql("keys_of_lines", barred())
+    assert "as row_key_hash" in macros.sql("keys_of_lines", barred(BOUNDED))
     assert "left join purged_keys as by_other_key" in macros.sql("lines_at_barrier", barred())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import CompilationError
 
 from .feeds import ODD_NAMES, column, feed, shop
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
@@ -81,9 +82,31 @@ def test_names_and_positions_of_held_values(macros: Renderer) -> None:
 
 
 def test_changes_of_batches(macros: Renderer) -> None:
-    assert macros.sql("changes_of_batches", LOG, None) == f"select * from {LOG} where _cdc_kind = 'change'"
-    assert macros.sql("changes_of_batches", LOG, BATCHES).endswith("and _cdc_batch > 4 and _cdc_batch <= 6")
-    assert macros.sql("changes_of_batches", LOG, {"after": 0, "until": 6}).endswith("'change' and _cdc_batch <= 6")
+    placed = macros.sql("has_its_place", LOG, feed())
+    all_changes = f"select * from {LOG} where _cdc_kind = 'change' and {placed}"
+    assert macros.sql("changes_of_batches", LOG, feed(), None) == all_changes
+    some = macros.sql("changes_of_batches", LOG, feed(), BATCHES)
+    assert some.endswith(f"'change' and _cdc_batch > 4 and _cdc_batch <= 6 and {placed}")
+    some = macros.sql("changes_of_batches", LOG, feed(), {"after": 0, "until": 6})
+    assert some.endswith(f"'change' and _cdc_batch <= 6 and {placed}")
+
+
+def test_a_change_has_its_place(macros: Renderer) -> None:
+    sql = macros.sql("has_its_place", LOG, feed())
+    assert "(_cdc_position is null or _cdc_kind = 'change' and `id` is null), raise_error(" in sql
+    assert macros.sql("said_of_lost_place", LOG, LOG) in sql
+    assert_expression_parses(sql)
+    nullable = feed(columns=[column("id", "int", nullable=True)])
+    assert "`id`" not in macros.sql("has_its_place", LOG, nullable)
+
+
+def test_table_of_an_earlier_release_is_looked_through_once() -> None:
+    renderer = shop(answers={"where _cdc_position is null": []})
+    assert len(renderer.does("require_placed_rows", {})) == 1
+    assert renderer.does("require_placed_rows", {"has_positions": "true"}) == []
+    renderer.answers["where _cdc_position is null"] = [{"missing": 1}]
+    with pytest.raises(CompilationError, match=r"has rows without a position.*dbt build --full-refresh"):
+        renderer.render("require_placed_rows", {})
 
 
 def test_has_contested_keys(macros: Renderer) -> None:

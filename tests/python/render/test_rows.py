@@ -72,7 +72,8 @@ def test_default_decode_rows(macros: Renderer) -> None:
     [
         (
             {"shape": "envelope"},
-            'connector of shape envelope is "table"; allowed: postgresql, mysql, mariadb, sqlserver, oracle, mongodb.',
+            'connector of shape envelope is "table"; allowed: postgresql, mysql, mariadb, sqlserver, oracle, mongodb, '
+            "db2, db2as400, informix, ingres, vitess, spanner, cockroachdb, singlestore, ticdc, yugabytedb, cassandra, other.",
         ),
         ({"connector": "oracle"}, 'connector of shape row is "oracle"; allowed: jdbc, table.'),
         (
@@ -241,7 +242,7 @@ def test_apply_order(
 
 def test_apply_order_refuses_the_columns_of_an_envelope(macros: Renderer) -> None:
     assert macros.refusal("apply_order", SUBJECT, feed(order_by="id")) == (
-        f'{SUBJECT}: meta.cdc.order_by of shape envelope is "id"; allowed: None, offset, timestamp.'
+        f'{SUBJECT}: meta.cdc.order_by of shape envelope is "id"; allowed: None, position, offset, timestamp.'
     )
     assert "sequence_by of shape envelope" in macros.refusal("apply_order", SUBJECT, feed(sequence_by="id"))
 
@@ -339,34 +340,32 @@ def test_time_of_row(macros: Renderer) -> None:
 def test_declared_position(macros: Renderer) -> None:
     made = rows(sequence_by=["changed_at", "note"])
     assert macros.render("has_declared_order", made)
-    assert macros.sql("source_position", made) == macros.sql("declared_position", made)
-    assert macros.sql("declared_position", made).endswith(", hex(`value__note`)")
-    assert (
-        macros.render("has_declared_position", made)
-        == "(`value__changed_at` is not null and `value__note` is not null)"
-    )
+    assert macros.render("source_position_parts", made) == macros.render("declared_position", made)
+    assert macros.render("declared_position", made)[1] == "hex(`value__note`)"
     assert macros.render("source_position_length", made) == 0
     assert_expression_parses(macros.sql("cdc_position", made))
 
 
 @pytest.mark.parametrize(
-    ("order_by", "is_there"),
+    ("order_by", "said"),
     [
-        ("offset", "(coalesce(kafka_offset, file_offset) is not null and kind <> 'truncate')"),
-        ("timestamp", "coalesce(source_ts_us, source_ts_ms) is not null"),
+        ("offset", "if(kind = 'truncate', null, lpad(coalesce(kafka_offset, file_offset), 20, '0'))"),
+        ("timestamp", "coalesce(source_ts_us, try_multiply(source_ts_ms, 1000))"),
     ],
 )
-def test_declared_position_of_events(macros: Renderer, order_by: str, is_there: str) -> None:
+def test_declared_position_of_events(macros: Renderer, order_by: str, said: str) -> None:
     made = feed(shape="flattened", order_by=order_by)
-    assert macros.render("has_source_position", made) == is_there == macros.render("has_declared_position", made)
+    assert said in macros.sql("source_position", made)
     assert_expression_parses(macros.sql("cdc_position", made))
     assert not macros.render("has_declared_order", feed())
 
 
 def test_offset_position(macros: Renderer) -> None:
-    assert macros.sql("offset_position", feed()) == "lpad(coalesce(kafka_offset, file_offset + line - 1), 20, '0')"
-    assert macros.sql("offset_position", feed(layout="lenses")).endswith(
-        "lpad(if(kafka_offset is null, line, 0), 12, '0')"
+    (offset,) = macros.render("offset_position", feed())
+    assert offset == "lpad(coalesce(kafka_offset, file_offset + line - 1), 20, '0')"
+    assert offset in macros.sql("cdc_position", feed(order_by="offset"))
+    assert (
+        macros.render("offset_position", feed(layout="lenses"))[1] == "lpad(if(kafka_offset is null, line, 0), 12, '0')"
     )
 
 
@@ -463,19 +462,17 @@ def test_rows_of_a_dump_lie_at_its_moment(macros: Renderer) -> None:
     ]
     assert "- 60 * 1000000" in first
     assert others == [
-        f"if(dump_time is null, size, '{'0' * 20}')",
-        f"if(dump_time is null, amount, '{'0' * 11}')",
+        f"case when dump_time is not null then '{'0' * zeros}' when snapshot is null then {name} end"
+        for name, zeros in (("size", 20), ("amount", 11))
     ]
     assert_expression_parses(first)
-    assert_expression_parses(macros.render("declared_position", made))
+    assert_expression_parses(macros.render("source_position", made))
     assert [macros.render("sortable_width", column("x", type_)) for type_ in ("int", "decimal(9,2)")] == [20, 11]
     assert macros.render("declared_position_length", made) == macros.render("source_position_length", made) == 53
     assert macros.render("declared_position_length", rows(sequence_by=["size"])) == 0
     assert "timestamp_micros(" + macros.render("micros_of_dump", made) in macros.sql("operations_of_rows", made)
     assert "_cdc_op = 'r'" in macros.sql("default__tied_rows", "log", made)
     assert "_cdc_op = 'r'" not in macros.sql("default__tied_rows", "log", rows())
-    # A file that the expression finds and whose time it does not read is not taken for changes.
-    assert macros.render("has_declared_position", made).startswith("(dump_time is not null or (snapshot is null and ")
     assert "rejected._cdc_batch" in macros.render("resets_sql", "log", rows(), {"until": 1}, [], "")
     assert "rejected._cdc_batch" not in macros.render("resets_sql", "log", made, {"until": 1}, [], "")
     assert any("full_dumps" in name for name in macros.render("declared_order", made))

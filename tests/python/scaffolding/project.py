@@ -22,7 +22,7 @@ def landed(root: Path, topic: str, *rows: dict[str, Any], offset: int = 0) -> No
         {
             "before": None,
             "after": row,
-            "source": {"connector": "mysql", "table": table, "file": "b.000001", "pos": number, "row": 0},
+            "source": {"connector": "mysql", "table": table, "file": "b.000001", "pos": number + 1, "row": 0},
             "op": "c",
         }
         for number, row in enumerate(rows, start=offset)
