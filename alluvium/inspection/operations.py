@@ -81,9 +81,7 @@ def operation_of(name: str, values: Values, *, is_row: bool = True) -> Operation
     if _are_operations(values.words, is_named=is_named, is_row=is_row):
         deletes = sorted(word for word in values.words if word.lower() in _DELETES)
         before = sorted(word for word in values.words if word.lower() in _BEFORE)
-        return Operation(
-            _one_of(quoted, deletes or _unseen_deletes(values.words)), _one_of(quoted, before) if before else None
-        )
+        return Operation(_one_of(quoted, deletes or _unseen_deletes(values.words)), _one_of(quoted, before))
     if is_named and is_row and _are_codes(values):
         return Operation(None)
     return None
@@ -143,7 +141,9 @@ def _as_seen(values: Collection[str], words: Collection[str]) -> list[str]:
     return [value for value in cased if value in words] or cased[:1]
 
 
-def _one_of(quoted: str, values: Collection[str], *, is_number: bool = False) -> str:
+def _one_of(quoted: str, values: Collection[str], *, is_number: bool = False) -> str | None:
+    if not values:
+        return None
     texts = [value if is_number else f"'{value}'" for value in values]
     return f"{quoted} = {texts[0]}" if len(texts) == 1 else f"{quoted} in ({', '.join(texts)})"
 
@@ -170,13 +170,13 @@ def _are_operations(words: Collection[str], *, is_named: bool, is_row: bool) -> 
     if any(len(sign.intersection(words)) > 1 for sign in _SIGNS) and seen <= _DELETES | _BEFORE | _OTHERS:
         return True
     # A letter is no word: grades have a D, too.
-    return is_row and any(len(word) > 2 for word in seen & _DELETES)
+    return is_row and any(len(word) > 2 for word in seen & (_DELETES | _BEFORE))
 
 
 def _unseen_deletes(words: Collection[str]) -> list[str]:
-    """How such a column would say delete, by the values that it has."""
-    sign = next((sign for sign in _SIGNS if sign.intersection(words)), {"D"})
-    return [next(word for word in sign if word.lower() in _DELETES)]
+    """How such a column would say delete, by the values that it has; nothing where they do not tell."""
+    sign = next((sign for sign in _SIGNS if sign.intersection(words)), set[str]())
+    return [word for word in sign if word.lower() in _DELETES]
 
 
 def _are_codes(values: Values) -> bool:

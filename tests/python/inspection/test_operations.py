@@ -52,6 +52,8 @@ def inspected(folder: Path, *rows: dict[str, Any]) -> Entity:
         ("operation", ["INSERT", "SQL COMPUPDATE", "DELETE"], "operation = 'DELETE'"),
         ("status", ["active", "deleted"], "status = 'deleted'"),
         ("operation", [1, 2, 3], "operation = (its value for deletes)"),
+        ("action", ["add", "change"], "action = (its value for deletes)"),
+        ("image", ["BEFORE", "AFTER"], "image = (its value for deletes)"),
         # Of known tools, whether their deletes were seen or not.
         ("_change_type", ["insert"], "_change_type = 'delete'"),
         ("_CHANGE_TYPE", ["INSERT", "DELETE"], "_CHANGE_TYPE = 'DELETE'"),
