@@ -36,7 +36,7 @@
         "replica_identity": "undeclared",
         "data_collection": none,
         "unavailable_value_placeholder": "__debezium_unavailable_value",
-        "quarantine": {},
+        "quarantine": {"fail_above": "5 %"},
         "unresolved": {},
         "on_gap": "warn",
         "on_overlap": "warn",

@@ -71,7 +71,7 @@ where
     With any threshold they are where no line could be decoded: then the feed is not what its declaration says.
 #}
 {% macro rejected_above_threshold(change_log) -%}
-{%- set limit = alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above", "5 %") -%}
+{%- set limit = alluvium.feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above", alluvium.feed_defaults().quarantine.fail_above) -%}
 {%- set share = alluvium.share_of_threshold(limit) -%}
 {%- set batch = alluvium.newest_batch(change_log) if alluvium.may_query() else "(select max(_cdc_batch) from " ~ change_log ~ ")" -%}
 select

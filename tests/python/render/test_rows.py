@@ -73,7 +73,8 @@ def test_default_decode_rows(macros: Renderer) -> None:
         (
             {"shape": "envelope"},
             'connector of shape envelope is "table"; allowed: postgresql, mysql, mariadb, sqlserver, oracle, mongodb, '
-            "db2, db2as400, informix, ingres, vitess, spanner, cockroachdb, singlestore, ticdc, yugabytedb, cassandra, other.",
+            "db2, db2as400, informix, ingres, vitess, spanner, cockroachdb, singlestore, ticdc, yugabytedb, cassandra, "
+            "other.",
         ),
         ({"connector": "oracle"}, 'connector of shape row is "oracle"; allowed: jdbc, table.'),
         (

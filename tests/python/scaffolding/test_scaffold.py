@@ -140,7 +140,7 @@ def test_odd_names(root: Path) -> None:
 
 def test_names_that_look_like_jinja(root: Path) -> None:
     """dbt renders names, and takes descriptions apart: it finds each as the source has it."""
-    names = ["{{id}}", "{% enddocs %}", "{# c #}", "it's \\ {{ 'x' }}\n\"", "{%", "{{", "}}"]
+    names = ["{{id}}", "{% enddocs %}", "{# c #}", "it's \\ {{ 'x' }} \"", "{%", "{{", "}}"]
     row = dict.fromkeys(names, "a")
     landed(root / "landing", "shop.public.{{x}}", row | {"{{id}}": 1, "{{": "BNI="}, row | {"{{id}}": 2, "{{": "BNI="})
     scaffolded(root, entities=["{{x}}"])
