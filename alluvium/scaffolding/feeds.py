@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from alluvium.inspection.own_names import is_own_name, is_unfit_name
+from alluvium.inspection.own_names import is_unfit_name
 from alluvium.inspection.positions import known_connector
 from alluvium.inspection.types import question_of_zone
 
@@ -141,7 +141,7 @@ def _feed(inspection: Inspection, entity: Entity, name: str, declared: DeclaredT
     shared = undivided(inspection, entity)
     columns = _columns(entity)
     if declared and declared.options.get("unknown_columns") == "ignore":
-        columns = {column: said for column, said in columns.items() if not is_own_name(column)}
+        columns = {column: said for column, said in columns.items() if not is_unfit_name(column)}
     return Feed(
         entity,
         name,
