@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import json
 import struct
+import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fastavro
+import pyarrow as pa
 
 from alluvium.spark_udfs import semantic_types as names
-from alluvium.spark_udfs.record import FileError, Opened, SemanticTypes, Values, float_text, to_json
+from alluvium.spark_udfs.compression import inflate_zstd, raw_snappy
+from alluvium.spark_udfs.record import FileError, Opened, SemanticTypes, Values, describe, float_text, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,15 +61,19 @@ def open_avro(content: bytes) -> Opened:
     Raises:
         FileError: the header is torn, is not Avro, or names a codec that cannot be decoded here.
     """
-    header = _read_header(content)
+    header = read_header(content)
     schema = _Schema(header.schema)
     return schema.semantic_types(), _records(content, header, schema)
 
 
-def _records(content: bytes, header: _Header, schema: _Schema) -> Values:
+def _records(content: bytes, header: Header, schema: _Schema) -> Values:
     end, broken = _whole_blocks(content, header)
+    blocks = content[header.end : end]
+    if header.codec in _CODECS:
+        blocks, damage = _inflated(blocks, header)
+        header, broken = header._replace(codec="null"), damage or broken
     # fastavro applies logical types as the header's schema says, so it gets a header without them.
-    source = io.BytesIO(_write_header(_without_logical_types(header.schema), header) + content[header.end : end])
+    source = io.BytesIO(_write_header(_without_logical_types(header.schema), header) + blocks)
     fix = schema.float_converter()
     try:
         for block in fastavro.block_reader(source, handle_unicode_errors="surrogateescape"):
@@ -83,14 +90,58 @@ def _records(content: bytes, header: _Header, schema: _Schema) -> Values:
         raise broken
 
 
-class _Header(NamedTuple):
+def _snappy(data: bytes) -> bytes:
+    """Avro's Snappy block: raw, with the CRC-32 of the text behind it."""
+    text = raw_snappy(data[:-4])
+    if zlib.crc32(text) != int.from_bytes(data[-4:], "big"):
+        raise FileError("corrupt", "snappy, the checksum is that of another text")
+    return text
+
+
+def _lz4(data: bytes) -> bytes:
+    """As fastavro writes it: raw, behind the length of the text."""
+    text = pa.Codec("lz4_raw").decompress(data[4:], decompressed_size=int.from_bytes(data[:4], "little"), asbytes=True)
+    return bytes(text)
+
+
+# Those for which fastavro wants packages of their own.
+_CODECS: dict[str, Callable[[bytes], bytes]] = {"snappy": _snappy, "zstandard": inflate_zstd, "lz4": _lz4}
+
+
+def _inflated(blocks: bytes, header: Header) -> tuple[bytes, FileError | None]:
+    """Whole blocks without their compression, up to the first that is damaged, and what is wrong with that one."""
+    inflate = _CODECS[header.codec]
+    parts: list[bytes] = []
+    position = 0
+    while position < len(blocks):
+        count, start = _read_long(blocks, position)
+        size, start = _read_long(blocks, start)
+        try:
+            text = inflate(blocks[start : start + size])
+        except (FileError, OSError, ValueError, MemoryError) as error:
+            return b"".join(parts), FileError(
+                "corrupt", f"Avro block at byte {header.end + position}: {describe(error)}"
+            )
+        parts += [_write_long(count), _write_long(len(text)), text, header.sync]
+        position = start + size + _SYNC_SIZE
+    return b"".join(parts), None
+
+
+class Header(NamedTuple):
+    """What an Avro file says of its blocks, and where they begin."""
+
     schema: Any
     codec: str
     sync: bytes
     end: int
 
 
-def _read_header(content: bytes) -> _Header:
+def read_header(content: bytes) -> Header:
+    """What the file says of its blocks.
+
+    Raises:
+        FileError: it is torn, or not Avro.
+    """
     if content[: len(MAGIC)] != MAGIC:
         if MAGIC.startswith(bytes(content[: len(MAGIC)])):
             raise FileError("truncated", f"Avro header ends after {len(content)} bytes")
@@ -114,10 +165,10 @@ def _read_header(content: bytes) -> _Header:
     if "avro.schema" not in metadata:
         raise FileError("corrupt", "Avro header without a schema")
     codec = metadata.get("avro.codec", b"null").decode("utf-8")
-    return _Header(json.loads(metadata["avro.schema"]), codec, bytes(content[position:end]), end)
+    return Header(json.loads(metadata["avro.schema"]), codec, bytes(content[position:end]), end)
 
 
-def _whole_blocks(content: bytes, header: _Header) -> tuple[int, FileError | None]:
+def _whole_blocks(content: bytes, header: Header) -> tuple[int, FileError | None]:
     """Find the end of the last whole block, and what is wrong after it.
 
     fastavro 1.13 ends in silence where the file is torn inside the count of a block, so the frames are walked here.
@@ -162,7 +213,7 @@ def _read_bytes(content: bytes, position: int) -> tuple[bytes, int]:
     return bytes(content[start : start + size]), start + size
 
 
-def _write_header(schema: Any, header: _Header) -> bytes:
+def _write_header(schema: Any, header: Header) -> bytes:
     metadata = {"avro.schema": json.dumps(schema).encode(), "avro.codec": header.codec.encode()}
     parts = [MAGIC, _write_long(len(metadata))]
     for key, value in metadata.items():

@@ -1,104 +1,156 @@
-"""Records of a gzip file of JSON lines."""
+"""Records of a text of JSON: one a line, or put together in another way."""
 
 from __future__ import annotations
 
-import zlib
+import json
+import re
 from typing import TYPE_CHECKING
 
-from alluvium.spark_udfs.record import FileError, Opened, Rejected, Values
+from alluvium.spark_udfs.record import FileError, Rejected, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-MAGIC = b"\x1f\x8b"
-
-# 31 = gzip framing with the largest window (zlib manual, inflateInit2).
-_GZIP_FRAMING = 31
-_CHUNK = 64 * 1024
+# What may stand between records that are not one a line: an array's commas and brackets, the separator of RFC 7464.
+_BETWEEN = re.compile(r"[ \t\r\n,\x1e\[\]]*")
+_TEXT_OR_BLANKS = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 
 
-def open_json_lines(content: bytes) -> Opened:
-    r"""Read gzip JSON lines.
+def json_records(chunks: Iterable[bytes]) -> Values:
+    r"""Read the records of a text.
+
+    A line that is one record is given as it is, without its ending ``\n`` or ``\r\n``. An empty line is a
+    record ``''``, and a last line without ``\n`` is one, too. From the first line on that is more or less than one record (records
+    without line breaks between them, an array, records over several lines) the records are counted instead of the
+    lines. A line that is neither is given as it is.
 
     Args:
-        content: the whole file; several gzip members are read as one text, zero padding after the last is allowed.
-
-    Returns:
-        No semantic types, and the lines without their ending ``\n`` or ``\r\n``. An empty line is a record ``''``; a
-        last line without ``\n`` is a record too, unless the file is torn.
+        chunks: of the text, in UTF-8, UTF-16 or UTF-32; the first has 4 bytes or all.
     """
-    return None, _without_mark(_lines(content))
+    lines = _lines(_in_utf8(chunks))
+    for line in lines:
+        if not is_other(line):
+            yield _decode(line.removesuffix(b"\r"))
+            continue
+        rest, broken = [line], None
+        try:
+            rest.extend(lines)
+        except FileError as error:
+            broken = error
+        yield from _rest(b"\n".join(rest).decode("utf-8", "surrogateescape"), broken)
 
 
-def _lines(content: bytes) -> Values:
+def is_other(line: bytes) -> bool:
+    """Whether a line may be more or less than one record, at a glance."""
+    if line.startswith(b"{"):
+        return not line.rstrip().endswith(b"}") or b"}{" in line or b"} {" in line or b"}\r{" in line
+    text = line.strip(b" \t\r\n")
+    return text not in (b"", b"null") and not text.startswith(b"{")
+
+
+def _in_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Takes a byte order mark off the text, as Spark's text source does for a plain file."""
+    rest = iter(chunks)
+    start = next(rest, b"")
+    encoding = json.detect_encoding(start[:4])
+    if encoding in ("utf-8", "utf-8-sig"):
+        yield start.removeprefix(b"\xef\xbb\xbf")
+        yield from rest
+        return
+    try:
+        yield b"".join([start, *rest]).decode(encoding).encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FileError("corrupt", f"{encoding}, {error.reason} at byte {error.start}") from error
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     rest: list[bytes] = []
-    for chunk in _inflate(content):
+    for chunk in chunks:
         *complete, last = chunk.split(b"\n")
         for line in complete:
-            yield _decode(b"".join([*rest, line]))
+            yield b"".join([*rest, line])
             rest.clear()
         if last:
             rest.append(last)
     if rest:
-        yield _decode(b"".join(rest))
-
-
-def _without_mark(lines: Values) -> Values:
-    """Takes a byte order mark off the text, as Spark's text source does for a plain file."""
-    for first in lines:
-        yield first.removeprefix("\ufeff") if isinstance(first, str) else first
-        yield from lines
+        yield b"".join(rest)
 
 
 def _decode(line: bytes) -> str | Rejected:
     try:
-        return line.removesuffix(b"\r").decode("utf-8")
+        return line.decode("utf-8")
     except UnicodeDecodeError as error:
         return Rejected(f"invalid_utf8: byte 0x{line[error.start]:02x} at {error.start}, {error.reason}")
 
 
-def _inflate(content: bytes) -> Iterator[bytes]:
-    """Give the text of all members in pieces; whatever is sound before a break is given before the break is raised.
-
-    A member that is cut off is sound as far as it goes. One that is damaged is not: zlib gives text of it, with other
-    digits in it, until it meets a code that is none or the checksum at its end.
-    """
-    if not content:
-        raise FileError("truncated", "no bytes")
-    data = memoryview(content)
-    end, damage = _sound_members(data)
-    for text, _ in _members(data[:end]):
-        yield text
-    if damage:
-        raise damage
+def _record(text: str) -> str | Rejected:
+    return text if text.isascii() else _decode(text.encode("utf-8", "surrogateescape"))
 
 
-def _sound_members(data: memoryview) -> tuple[int, FileError | None]:
-    """Where the damaged member begins and what is wrong with it; else the end of the data."""
-    begin = 0
-    try:
-        for _, member in _members(data):
-            begin = member
-    except zlib.error as error:
-        return begin, FileError("corrupt", f"gzip, {error}")
-    except FileError:
-        pass  # cut off, which is said once what is there has been read
-    return len(data), None
-
-
-def _members(data: memoryview) -> Iterator[tuple[bytes, int]]:
-    """Pieces of text, each with where its member begins; an empty one at the beginning of each."""
+def _rest(text: str, broken: FileError | None) -> Values:
+    """Records from the first line on that may be more or less than one."""
     position = 0
-    while position < len(data):
-        begin = position
-        yield b"", begin
-        member = zlib.decompressobj(_GZIP_FRAMING)
-        while not member.eof:
-            if position >= len(data):
-                raise FileError("truncated", f"gzip stream ends in the middle, after {len(data)} bytes")
-            chunk = data[position : position + _CHUNK]
-            position += len(chunk)
-            yield member.decompress(chunk), begin
-        position -= len(member.unused_data)
-        while position < len(data) and data[position] == 0:
-            position += 1
+    while position < len(text):
+        end = _end_of_line(text, position)
+        line = text[position:end]
+        if is_other(line.encode("utf-8", "surrogateescape")) and _is_other_than_lines(text, position, end):
+            yield from _sequence(text, position, is_torn=broken is not None)
+            break
+        yield _record(line.removesuffix("\r"))
+        position = end + 1
+    if broken:
+        raise broken
+
+
+def _is_other_than_lines(text: str, position: int, end: int) -> bool:
+    """Whether records begin here that are more or less than a line each."""
+    begin = _after(_BETWEEN, text, position)
+    if begin >= len(text):
+        return "[" in text[position:begin]
+    found = _value(text, begin)
+    return isinstance(found[0], dict) and text[position:end].strip(" \t\r") != text[begin : found[1]]
+
+
+def _sequence(text: str, position: int, *, is_torn: bool) -> Values:
+    depth = 0
+    is_whole = not is_torn
+    while True:
+        begin = _after(_BETWEEN, text, position)
+        between = text[position:begin]
+        depth += between.count("[") - between.count("]")
+        if begin >= len(text):
+            break
+        value, position = _value(text, begin)
+        record = text[begin:position]
+        if not isinstance(value, dict) and record != "null":
+            # The array's end may be in it.
+            position, is_whole = max(position, _end_of_line(text, begin)), False
+            record = text[begin:position].strip()
+        elif "\n" in record:
+            record = _TEXT_OR_BLANKS.sub(r"\1", record)
+        yield _record(record)
+    if depth > 0 and is_whole:
+        raise FileError("truncated", "the file ends before its JSON array")
+
+
+def _value(text: str, begin: int) -> tuple[object, int]:
+    """The JSON value that begins here and its end; None and the end of what is none."""
+    try:
+        # Not one of the module's: it cannot be sent to the workers.
+        value, end = json.JSONDecoder().raw_decode(text, begin)
+    except json.JSONDecodeError as error:
+        is_cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        return None, len(text) if is_cut_off else _end_of_line(text, begin)
+    except RecursionError:
+        return None, _end_of_line(text, begin)
+    return value, end
+
+
+def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+def _end_of_line(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end

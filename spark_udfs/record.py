@@ -38,6 +38,7 @@ class FileError(Exception):
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
+        self.code = code
 
 
 class Rejected(NamedTuple):

@@ -96,7 +96,7 @@ class Entity:
         tables: that the records say they are of, with database and schema; more than one is asked about.
         location: folder of its objects, below the inspected location.
         name_filter: Spark's ``pathGlobFilter`` where other entities share the folder; else None.
-        layout: ``confluent``, ``lenses``, or None.
+        layout: of the table of sink names, or None.
         format: ``json``, ``avro`` or ``parquet``.
         compressions: of its objects; empty for none.
         partitioned_by: names of Hive-style folders below the location.

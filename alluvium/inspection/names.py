@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-# topic+partition+offset.ext (Confluent, Aiven), topic(partition_offset).ext (Lenses with PARTITIONBY).
-_CONFLUENT = re.compile(r"^(?P<topic>.+)\+(?P<partition>\d+)\+(?P<offset>\d+)(?P<extensions>(\.\w+)*)$")
-_LENSES = re.compile(r"^(?P<topic>.+)\((?P<partition>\d+)_(?P<offset>\d+)\)(?P<extensions>(\.\w+)*)$")
-# topic/partition/offset.ext, or offset_time_time.ext (Lenses without PARTITIONBY). One that it does not pad may be any
-# number: then two times tell it.
-_LENSES_FOLDER = re.compile(
-    r"^(?P<partition>\d+)/(?P<offset>\d{10,}|\d+(?=_\d{13}_\d{13}\.))(_\d+_\d+)?(?P<extensions>(\.\w+)+)$"
-)
+from alluvium import rules
 
 # What the Confluent sink writes beside each file of values: store.kafka.keys, store.kafka.headers.
 _BESIDE_VALUES = {"keys", "headers"}
@@ -29,7 +23,7 @@ _DATE = re.compile(
 _NAMES_OF_TABLES = {"table", "table_name", "tablename", "topic", "entity", "collection"}
 
 _FORMATS = {"json": "json", "jsonl": "json", "ndjson": "json", "avro": "avro", "parquet": "parquet"}
-_COMPRESSIONS = {"gz": "gzip", "snappy": "snappy", "zstd": "zstd", "bz2": "bzip2", "lz4": "lz4"}
+_COMPRESSIONS = {"gz": "gzip", "snappy": "snappy", "zst": "zstd", "zstd": "zstd", "bz2": "bzip2", "lz4": "lz4"}
 
 
 @dataclass(frozen=True)
@@ -39,9 +33,9 @@ class ObjectName:
     Attributes:
         folder: of the entity: the object's, without the parts at its end that a partitioner has made.
         topic: of Kafka; None where the object's own name does not carry it.
-        layout: ``confluent`` (the offset is the file's first), ``lenses`` (its last), or None.
+        layout: of the table of sink names, or None.
         partition: of Kafka, or None.
-        offset: of Kafka, or None.
+        offset: of Kafka, or None; of which record see has_last_offsets.
         format: ``json``, ``avro`` or ``parquet`` by the extension; None where it says none of them.
         compression: by the extension, or None.
         partitioned_by: names of the Hive-style parts below the folder (``country`` of ``country=Peru``).
@@ -63,40 +57,63 @@ def parse_name(path: str) -> ObjectName:
     Args:
         path: below the location, with ``/`` between its parts.
     """
-    parts = PurePosixPath(path)
-    folders = list(parts.parts[:-1])
-    found = {"confluent": _CONFLUENT.match(parts.name), "lenses": _LENSES.match(parts.name)}
-    layout, match = next(((name, match) for name, match in found.items() if match), (None, None))
-    if match is None and folders:
-        match = _LENSES_FOLDER.match(f"{folders[-1]}/{parts.name}")
-        layout = "lenses" if match else None
-    names_topic = match is not None and "topic" in match.groupdict()
-    if match and not names_topic:
-        folders.pop()
-    extensions = (match["extensions"] if match else "".join(parts.suffixes)).lower().strip(".").split(".")
-    if is_beside_values(path):
-        match, layout, extensions = None, None, []
+    full = f"/{path}"
+    is_beside = is_beside_values(path)
+    layout, match = (None, None) if is_beside else _layout_of(full)
+    extensions = [] if is_beside else _extensions(full, match)
+    found = match.groupdict() if match else {}
+    is_named = match is not None and "topic" in found and match.start("topic") > full.rfind("/")
+    end = match.end("topic") if match and "topic" in found and not is_named else full.rfind("/")
+    folders = list(PurePosixPath(full[1:end]).parts)
     partitioned_by: list[str] = []
     while folders and _is_made_by_partitioner(folders[-1]):
         name, equals, _ = folders.pop().partition("=")
         if equals and name != "partition":
             partitioned_by.insert(0, unquote(name))
+    numbers = {group: int(number) for group, number in found.items() if group != "topic"}
     return ObjectName(
         folder="/".join(folders),
-        topic=match["topic"] if match and names_topic else None,
+        topic=found["topic"] if is_named else None,
         layout=layout,
-        partition=int(match["partition"]) if match else None,
-        offset=int(match["offset"]) if match else None,
+        partition=numbers.get("partition"),
+        offset=numbers.get("offset", numbers.get("last_offset")),
         format=next((_FORMATS[extension] for extension in extensions if extension in _FORMATS), None),
         compression=next((_COMPRESSIONS[extension] for extension in extensions if extension in _COMPRESSIONS), None),
         partitioned_by=tuple(partitioned_by),
     )
 
 
+@cache
+def _layouts() -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
+    names = rules.load("sink_names")
+    return {
+        layout: (re.compile(rule["pattern"]), re.compile(rule.get("seen_by", ""))) for layout, rule in names.items()
+    }
+
+
+def has_last_offsets(layout: str | None) -> bool:
+    """Whether names have the offset of a file's last record, not of its first one."""
+    return layout is not None and "last_offset" in _layouts()[layout][0].groupindex
+
+
+def _layout_of(path: str) -> tuple[str | None, re.Match[str] | None]:
+    for layout, (pattern, seen_by) in _layouts().items():
+        match = pattern.search(path)
+        if match and seen_by.search(path):
+            return layout, match
+    return None, None
+
+
+def _extensions(path: str, match: re.Match[str] | None) -> list[str]:
+    """Behind what a sink has made of topic, partition and offset: a topic may have dots, too."""
+    behind = path[match.end(match.lastindex) :] if match and match.lastindex else PurePosixPath(path).name
+    return behind.lower().split(".")[1:]
+
+
 def is_beside_values(path: str) -> bool:
     """Whether an object has the keys or the headers of the messages whose values are in another one."""
-    match = _CONFLUENT.match(PurePosixPath(path).name)
-    return match is not None and not _BESIDE_VALUES.isdisjoint(match["extensions"].lower().split("."))
+    match = _layouts()["confluent"][0].search(f"/{path}")
+    return match is not None and not _BESIDE_VALUES.isdisjoint(_extensions(f"/{path}", match))
 
 
 def name_of_folder(path: str) -> str | None:
@@ -119,9 +136,9 @@ def name_filter(topic: str, layout: str | None) -> str:
 
     Args:
         topic: that the names begin with.
-        layout: ``confluent`` or ``lenses``.
+        layout: of the table of sink names.
     """
-    return f"{escaped_glob(topic)}{'(' if layout == 'lenses' else '+'}*"
+    return escaped_glob(topic) + str(rules.load("sink_names").get(layout, {}).get("glob", "*"))
 
 
 def escaped_glob(name: str) -> str:

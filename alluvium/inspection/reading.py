@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from alluvium.spark_udfs.record import describe
@@ -12,7 +13,7 @@ from alluvium.spark_udfs.record import describe
 from .deliveries import Deliveries
 from .living_rows import RowChange, has_values, transaction_of
 from .mixtures import without_numbers
-from .names import ObjectName, parse_name
+from .names import ObjectName, has_last_offsets, is_beside_values, parse_name
 from .objects import UnreadableObjectError
 from .order import Placement
 from .records import Content, read_content
@@ -24,12 +25,15 @@ from .types import Values
 from .unavailable import is_placeholder, reference_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from .objects import Storage, StoredObject
 
 MAX_CHANGES_FOR_KEY = 20_000
 """Changes of one entity that the search of its key plays; more add time, hardly certainty."""
+
+OBJECTS_LOOKED_INTO, BYTES_LOOKED_INTO = 3, 1024 * 1024
+"""Of files of one folder and extension that no sink's or format's name has: how many, and how much of each."""
 
 MAX_ORDERS = 100
 """Different orders of an entity's columns; a document may have any, and no more of them tell anything."""
@@ -82,11 +86,12 @@ def list_entities(storage: Storage) -> tuple[list[Found], list[str]]:
     """Group the objects of a location by folder and topic, and list those that are no change files."""
     found: dict[tuple[str, str | None], Found] = {}
     others: list[str] = []
+    named: list[tuple[StoredObject, ObjectName]] = []
+    unnamed: list[tuple[StoredObject, ObjectName]] = []
     for stored in storage.objects():
         name = parse_name(stored.path)
-        if name.format is None and name.topic is None:
-            others.append(stored.path)
-            continue
+        (named if name.format or name.topic else unnamed).append((stored, name))
+    for stored, name in [*named, *_holding_records(storage, unnamed, others)]:
         key = (name.folder, name.topic)
         entity = found.setdefault(key, Found(name.folder, name.topic, name.layout, storage.location))
         entity.objects.append((stored, name))
@@ -96,6 +101,36 @@ def list_entities(storage: Storage) -> tuple[list[Found], list[str]]:
         entity.alike.append(entity.folder)
         entity.objects.sort(key=lambda entry: (entry[1].partition or 0, entry[1].offset or 0, entry[0].path))
     return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], others
+
+
+def _holding_records(
+    storage: Storage, objects: Sequence[tuple[StoredObject, ObjectName]], others: list[str]
+) -> Iterator[tuple[StoredObject, ObjectName]]:
+    """Objects whose names say nothing and whose contents are records; the paths of all others are added to `others`.
+
+    Those of a folder with the same extensions are alike.
+    """
+    alike: dict[tuple[str, tuple[str, ...]], list[tuple[StoredObject, ObjectName]]] = defaultdict(list)
+    for stored, name in objects:
+        if is_beside_values(stored.path):
+            others.append(stored.path)
+        else:
+            alike[name.folder, tuple(PurePosixPath(stored.path).suffixes)].append((stored, name))
+    for group in alike.values():
+        if any(_has_records(storage, stored.path) for stored, _ in sample(group, OBJECTS_LOOKED_INTO)):
+            yield from group
+        else:
+            others.extend(stored.path for stored, _ in group)
+
+
+def _has_records(storage: Storage, path: str) -> bool:
+    """Whether a file begins with what has the form of a record: a container, or a JSON object."""
+    try:
+        content = read_content(storage.read(path, BYTES_LOOKED_INTO), path, is_cut=True)
+    except Exception:
+        # Whatever it is, nobody has called it change file.
+        return False
+    return content.format != "json" or any(isinstance(value, dict) for _, value in content.lines)
 
 
 def sample(objects: Sequence[Any], count: int) -> list[Any]:
@@ -177,13 +212,13 @@ class Reading:
             if offset is not None:
                 offsets.append(offset)
         if name.partition is not None and offsets:
-            ends_by_name = name.layout == "lenses" and name.offset is not None
+            ends_by_name = name.offset is not None and has_last_offsets(name.layout)
             last = name.offset if name.offset is not None and ends_by_name else max(offsets)
             self.spans.setdefault(name.partition, []).append((min(offsets), last))
 
     @staticmethod
     def _offset(record: Record, name: ObjectName, line: int) -> int | None:
-        if record.offset is None and name.offset is not None and name.layout == "confluent":
+        if record.offset is None and name.offset is not None and not has_last_offsets(name.layout):
             return name.offset + line - 1
         return record.offset
 
@@ -336,7 +371,7 @@ def _read_object(
 ) -> int:
     """Add what an object has to the reading; the number of bytes of text that were read."""
     is_cut = stored.length > limit
-    # The end of a Parquet file says where everything is: its beginning alone shows nothing.
+    # The end of a Parquet file says where everything is: its beginning shows nothing.
     if is_cut and name.format == "parquet":
         return 0
     try:

@@ -186,8 +186,8 @@ def _options(entity: Entity) -> dict[str, Any]:
     options: dict[str, Any] = {"connector": _connector(entity), "shape": entity.shape}
     if entity.has_envelopes:
         options["reads_envelopes"] = True
-    if entity.layout == "lenses":
-        options["layout"] = "lenses"
+    if entity.layout not in (None, "confluent"):
+        options["layout"] = entity.layout
     if entity.has_store_envelope:
         options["store_envelope"] = True
     if entity.key.columns or not entity.key.question:

@@ -49,7 +49,6 @@
         "connector": alluvium.connectors().keys() | list + ["jdbc", "table"],
         "shape": ["envelope", "flattened", "row"],
         "reads_envelopes": [true, false],
-        "layout": ["confluent", "lenses"],
         "store_envelope": [true, false],
         "ignore_null_updates": [true, false],
         "stored_as_scd_type": [1, 2, "1", "2"],
@@ -119,6 +118,7 @@
     }) -%}
     {%- do alluvium.apply_clauses(subject, feed) -%}
     {%- do feed.update({"unavailable_values": alluvium.unavailable_values_of(feed)}) -%}
+    {%- do alluvium.require_layout(subject, feed) -%}
     {%- do alluvium.require_distinct_names(subject, feed) -%}
     {%- do alluvium.require_key(subject, feed, alluvium.place_of_answer(node)) -%}
     {#- Without a prefix the fields that add.fields adds cannot be told from columns. -#}

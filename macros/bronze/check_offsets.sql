@@ -151,13 +151,13 @@ missing_inside bigint comment 'offsets between the first and the last that nothi
     The offsets of a file: those of its records where they have them (store envelope), else from its name, which has the
     last one (Lenses) or the first. A delete's tombstone follows it; so it may lie behind the last record.
 #}
-{% macro file_offsets() -%}
-    {%- set is_last = "file_path rlike '" ~ alluvium.lenses_name() ~ "'" -%}
-    regexp_extract(file_path, '([^/]+)([+][0-9]+[+][0-9]+[.][^/]*$|{{ alluvium.lenses_name() }})', 1) as kafka_topic,
+{% macro file_offsets(feed) -%}
+    {%- set is_last = alluvium.has_last_offsets(feed) -%}
+    {{ alluvium.part_of_name(feed.layout, "topic", "string") }} as kafka_topic,
     kafka_partition,
-    coalesce(lowest_offset, if({{ is_last }}, file_offset - record_count + 1, file_offset)) as first_offset,
-    coalesce(highest_offset, if({{ is_last }}, file_offset, file_offset + record_count - 1)) as last_offset,
-    if(lowest_offset is null and {{ is_last }}, unwritten_count - last_unwritten_count, 0) as unwritten_before,
-    if(lowest_offset is null and not {{ is_last }}, unwritten_count, last_unwritten_count) as unwritten_after,
+    coalesce(lowest_offset, file_offset{{ " - record_count + 1" if is_last }}) as first_offset,
+    coalesce(highest_offset, file_offset{{ " + record_count - 1" if not is_last }}) as last_offset,
+    {{ "if(lowest_offset is null, unwritten_count - last_unwritten_count, 0)" if is_last else "0" }} as unwritten_before,
+    {{ "last_unwritten_count" if is_last else "if(lowest_offset is null, unwritten_count, last_unwritten_count)" }} as unwritten_after,
     coalesce(greatest(highest_offset - lowest_offset + 1 - record_count - unwritten_count + last_unwritten_count, 0), 0) as missing_inside
 {%- endmacro %}

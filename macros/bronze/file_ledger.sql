@@ -170,7 +170,7 @@ declaration string comment 'the options that the lines were decoded with, as has
         rejected_count,
         control_count,
         current_timestamp() as recorded_at,
-        {{ alluvium.file_offsets() | indent(4) }},
+        {{ alluvium.file_offsets(feed) | indent(4) }},
         {{ alluvium.file_differences(feed) | indent(8) }},
         cast(null as timestamp) as replay_requested_at,
         {{ alluvium.literal_or_null(declaration) }} as declaration

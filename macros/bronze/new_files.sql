@@ -184,7 +184,7 @@
         min(file_path) as first_path,
         max(file_path) as last_path,
         count(*) as file_count,
-        count_if({{ alluvium.is_gzip("file_path") }}) as gzip_count,
+        count_if({{ alluvium.is_container("file_path") }}) as container_count,
         count_if(is_outdated) as outdated_count,
         coalesce(sum(superseded_count), 0) as superseded_count,
         array_join(collect_set(if(is_wanted, null, declaration)), '|') as declarations,

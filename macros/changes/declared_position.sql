@@ -45,7 +45,7 @@
     file's first. A name with the last offset does not say how far before it a line is.
 #}
 {% macro offset_position(feed) %}
-    {%- if feed.layout == "lenses" -%}
+    {%- if alluvium.has_last_offsets(feed) -%}
         {{ return(["lpad(coalesce(kafka_offset, file_offset), 20, '0')", "lpad(if(kafka_offset is null, line, 0), 12, '0')"]) }}
     {%- endif -%}
     {{ return(["lpad(coalesce(kafka_offset, file_offset + line - 1), 20, '0')"]) }}

@@ -365,26 +365,16 @@ record_order,
 
 {#
     Where the record was delivered: the Kafka partition and offset if the store envelope has them, and what the
-    object's name says (Confluent: topic+partition+FIRST offset; Lenses: the LAST one, see lenses_name).
+    object's name says (sink_names).
 #}
 {% macro delivery_columns(feed) -%}
-    {%- set name = "[+]([0-9]+)[+]([0-9]+)[.][^/]*$" if feed.layout == "confluent" else alluvium.lenses_name() -%}
-    {%- set partition, offset = "'" ~ name ~ "', 1", "'" ~ name ~ "', 2" -%}
+    {%- set partition = alluvium.part_of_name(feed.layout, "partition", "int") -%}
     {%- if feed.store_envelope -%}
-coalesce(lines[0].metadata.partition, try_cast(regexp_extract(file_path, {{ partition }}) as int)) as kafka_partition,
+coalesce(lines[0].metadata.partition, {{ partition }}) as kafka_partition,
 lines[0].metadata.offset as kafka_offset,
     {%- else -%}
-try_cast(regexp_extract(file_path, {{ partition }}) as int) as kafka_partition,
+{{ partition }} as kafka_partition,
 cast(null as bigint) as kafka_offset,
     {%- endif %}
-try_cast(regexp_extract(file_path, {{ offset }}) as bigint) as file_offset
+{{ alluvium.part_of_name(feed.layout, "last_offset" if alluvium.has_last_offsets(feed) else "offset", "bigint") }} as file_offset
 {%- endmacro %}
-
-
-{#
-    How the end of a path names partition and offset at the Lenses sink (Stream Reactor): `topic(0_457).json` where PARTITIONBY is set, else
-    `topic/0/000000000457.json`, which has the times of its first and last record behind the offset since version 8.
-#}
-{% macro lenses_name() %}
-    {{ return("(?:[(](?=[0-9]+_)|/(?=[0-9]+/))([0-9]+)[_/]([0-9]+)(?:[)]|_[0-9]+_[0-9]+)?[.][^/]*$") }}
-{% endmacro %}

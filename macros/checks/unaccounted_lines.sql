@@ -6,18 +6,19 @@
         {{ return(alluvium.unaccounted_lines_sql(feed, change_log, "(select max(_cdc_batch) from " ~ change_log ~ ")", none)) }}
     {%- endif -%}
     {%- set batch = alluvium.newest_batch(change_log) -%}
-    {{ return(alluvium.unaccounted_lines_sql(feed, change_log, batch, alluvium.files_of_batch(feed, change_log, batch))) }}
+    {%- set is_plain = alluvium.remembered("is_plain", change_log) == "true" -%}
+    {{ return(alluvium.unaccounted_lines_sql(feed, change_log, batch, alluvium.files_of_batch(feed, change_log, batch), is_plain)) }}
 {%- endmacro %}
 
 
-{% macro unaccounted_lines_sql(feed, change_log, batch, files) -%}
+{% macro unaccounted_lines_sql(feed, change_log, batch, files, is_plain=false) -%}
 with bronze as (
     select
         file_path,
         file_length,
         count_if(value is not null or read_error is not null) as line_count
     from (
-        {{ alluvium.bronze_records(feed, files) | indent(8) }}
+        {{ alluvium.bronze_records(feed, files, is_plain) | indent(8) }}
     ) as records
     group by file_path, file_length
 ),

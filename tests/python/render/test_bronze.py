@@ -28,10 +28,16 @@ def selected(insert: str) -> list[str]:
     return [line.strip().rstrip(",") for line in outer.strip().splitlines()]
 
 
-def run_of(first: str, last: str, gzip_count: int = 0) -> dict[str, Any]:
+def run_of(first: str, last: str, container_count: int = 0) -> dict[str, Any]:
     """A run of files as new_files() gives it."""
-    counts = {"file_count": 2, "gzip_count": gzip_count, "bytes": 10, "outdated_count": 0, "superseded_count": 0}
-    return {"is_wanted": True, "first_path": first, "last_path": last, **counts}
+    counts = {
+        "file_count": 2,
+        "container_count": container_count,
+        "bytes": 10,
+        "outdated_count": 0,
+        "superseded_count": 0,
+    }
+    return {"is_wanted": True, "first_path": first, "last_path": last, "container_count": container_count, **counts}
 
 
 def test_stage_external_sources_creates_both_tables_of_a_new_source() -> None:
@@ -211,27 +217,53 @@ def test_bronze_records(macros: Renderer) -> None:
 def test_reads_containers(macros: Renderer) -> None:
     assert macros.render("reads_containers", feed(format="parquet"), [])
     assert macros.render("reads_containers", feed(), None)
-    assert macros.render("reads_containers", feed(), [run_of("/a", "/b", gzip_count=1)])
+    assert macros.render("reads_containers", feed(), [run_of("/a", "/b", container_count=1)])
     assert not macros.render("reads_containers", feed(), [run_of("/a", "/b")])
 
 
 def test_text_records(macros: Renderer) -> None:
-    sql = macros.sql("text_records", feed(), [run_of("/a", "/b")])
+    sql = macros.sql("text_records", feed(), [run_of("/a", "/b")], [run_of("/aa", "/aa")])
     assert sql.endswith(
-        "from bronze.shop__orders where not lower(_metadata.file_path) like '%.gz'"
+        f"from bronze.shop__orders where not {macros.render('is_container', '_metadata.file_path')}"
         f" and {macros.render('holds_values', '_metadata.file_path')} and (_metadata.file_path between '/a' and '/b')"
+        " and not (_metadata.file_path = '/aa')"
     )
 
 
-def test_files_are_gzip_by_their_names(macros: Renderer) -> None:
-    assert macros.render("is_gzip", "path") == "lower(path) like '%.gz'"
+def test_files_are_containers_by_their_names(macros: Renderer) -> None:
+    pattern = macros.render("is_container", "path").removeprefix("lower(path) rlike '").removesuffix("'")
+    names = ["a.gz", "a.json.zst", "a.avro", "a.snappy.parquet", "a.json", "a", "a.gzip.txt"]
+    assert [bool(re.search(pattern, name)) for name in names] == [True] * 4 + [False] * 3
+
+
+def test_files_of_other_forms(macros: Renderer) -> None:
+    query = "select distinct _metadata.file_path as file_path"
+    macros.answers = {query: [{"file_path": "/a"}, {"file_path": "/c"}]}
+    made = macros.sql("bronze_records", feed(), [run_of("/a", "/d")])
+    assert "and not (_metadata.file_path = '/a' or _metadata.file_path = '/c')" in made
+    assert f"({macros.render('is_container', '_metadata.file_path')} or (_metadata.file_path = '/a' or" in made
+    assert_parses(made)
+    macros.answers = {query: [{"file_path": f"/{number:04}"} for number in range(1001)]}
+    assert macros.render("files_of_other_forms", feed(), None) == [{"first_path": "/0000", "last_path": "/1000"}]
+    assert_parses(macros.sql("files_of_other_forms_sql", feed(), [run_of("/a", "/d")]))
+
+
+def test_what_is_not_run_looks_at_no_file() -> None:
+    for which in ("compile", "generate", "list", "parse"):
+        renderer = Renderer(which=which)
+        assert renderer.render("files_of_other_forms", feed(), None) == []
+        assert renderer.queries == []
+
+
+def test_is_other_form(macros: Renderer) -> None:
+    assert_expression_parses(macros.render("is_other_form", "value"))
 
 
 def test_container_records(macros: Renderer) -> None:
     holds_values = macros.render("holds_values", "_metadata.file_path")
-    gzip = macros.sql("container_records", feed(), [run_of("/a", "/a", gzip_count=1)])
-    assert "and lower(_metadata.file_path) like '%.gz' and (_metadata.file_path = '/a')" in gzip
-    avro = macros.sql("container_records", feed(format="avro"), None)
+    gzip = macros.sql("container_records", feed(), [run_of("/a", "/a", container_count=1)], [])
+    assert f"and ({macros.render('is_container', '_metadata.file_path')}) and (_metadata.file_path = '/a')" in gzip
+    avro = macros.sql("container_records", feed(format="avro"), None, [])
     assert (
         f"from bronze.shop__orders__files where length > 0 and {holds_values}) as files, lateral read_records(" in avro
     )

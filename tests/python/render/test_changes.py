@@ -13,7 +13,7 @@ from .harness import NO_PARTITIONS, Renderer, assert_expression_parses, assert_p
 
 LOG = relation("stg_shop__orders")
 SOURCE = relation("shop__orders", "bronze")
-RUNS = [{"is_wanted": True, "first_path": "/a", "last_path": "/b", "file_count": 2, "gzip_count": 1, "bytes": 10}]
+RUNS = [{"is_wanted": True, "first_path": "/a", "last_path": "/b", "file_count": 2, "container_count": 1, "bytes": 10}]
 RUNS[0] |= {"outdated_count": 0, "superseded_count": 0}
 FIRST_BATCH = {"number": 1, "after": None, "runs": None}
 NEXT_BATCH = {"number": 3, "after": 2, "runs": RUNS}
@@ -363,36 +363,18 @@ def test_has_only_fields(macros: Renderer) -> None:
 
 def test_delivery_columns(macros: Renderer) -> None:
     confluent = macros.sql("delivery_columns", feed())
-    assert confluent.startswith(
-        "try_cast(regexp_extract(file_path, '[+]([0-9]+)[+]([0-9]+)[.][^/]*$', 1) as int) as kafka_partition,"
-    )
+    name = macros.render("pattern_of_layout", "confluent")["pattern"]
+    assert confluent.startswith(f"try_cast(regexp_extract(file_path, {name}, 2) as int) as kafka_partition,")
     assert "cast(null as bigint) as kafka_offset," in confluent
     lenses = macros.sql("delivery_columns", feed(layout="lenses", store_envelope=True))
     assert lenses.startswith("coalesce(lines[0].metadata.partition, ")
-    name = macros.render("lenses_name")
-    assert f"regexp_extract(file_path, '{name}', 2) as bigint) as file_offset" in lenses
-    for sql in (confluent, lenses):
+    name = macros.render("pattern_of_layout", "lenses")["pattern"]
+    assert f"regexp_extract(file_path, {name}, 3) as bigint) as file_offset" in lenses
+    own = macros.sql("delivery_columns", feed(layout="_(?<last_offset>[0-9]+)[.]json$"))
+    assert own.startswith("cast(null as int) as kafka_partition,")
+    assert own.endswith("try_cast(regexp_extract(file_path, '_([0-9]+)[.]json$', 1) as bigint) as file_offset")
+    for sql in (confluent, lenses, own):
         assert_expression_parses(sql)
-
-
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("s3://lake/cdc/shop.orders(3_42).json", ("3", "42")),
-        ("/lake/day=1/shop.orders(3_000000000042).json.gz", ("3", "000000000042")),
-        ("/lake/shop.orders/0/000000000457.json", ("0", "000000000457")),
-        ("/lake/shop.orders/11/000000000457_1700000000000_1700000001000.avro", ("11", "000000000457")),
-        ("/lake/2024/05/01/12/shop.things(1_7).json", ("1", "7")),
-        ("/lake/shop.orders/partition=0/shop.orders+0+0000000300.json", None),
-        ("/lake/2024/05/01/orders.json", None),
-        ("/lake/5_6.json", None),
-        ("/lake/1/5_6.json", None),
-        ("/lake/x(1/6).json", None),
-    ],
-)
-def test_lenses_name(macros: Renderer, path: str, found: tuple[str, str] | None) -> None:
-    match = re.search(macros.render("lenses_name"), path)
-    assert (match.groups() if match else None) == found
 
 
 def test_record_type(macros: Renderer) -> None:

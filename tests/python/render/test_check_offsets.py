@@ -82,7 +82,7 @@ def test_offset_findings(macros: Renderer) -> None:
 
 
 def test_offset_expressions(macros: Renderer) -> None:
-    for expressions in (macros.render("counted_offsets"), macros.render("file_offsets")):
+    for expressions in (macros.render("counted_offsets"), macros.render("file_offsets", feed())):
         assert_expression_parses(expressions)
     columns = macros.render("offset_columns")
     assert_parses(f"create table t (\n{columns}\n)")

@@ -8,7 +8,7 @@ from .feeds import feed, shop
 from .harness import Renderer, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
-FILES = [{"is_wanted": True, "first_path": "/a", "last_path": "/a", "file_count": 1, "gzip_count": 0, "bytes": 5}]
+FILES = [{"is_wanted": True, "first_path": "/a", "last_path": "/a", "file_count": 1, "container_count": 0, "bytes": 5}]
 
 
 def test_rejected_rows(macros: Renderer) -> None:

@@ -89,7 +89,16 @@ def test_feed_of_source_takes_the_table_over_the_source(macros: Renderer) -> Non
             {"shape": "flattened", "connector": "mongodb", "reads_envelopes": True},
             "meta.cdc.reads_envelopes of connector mongodb is true; allowed: False.",
         ),
-        ({"layout": "flat"}, 'meta.cdc.layout is "flat"; allowed: confluent, lenses.'),
+        (
+            {"layout": "flat"},
+            'meta.cdc.layout is "flat"; allowed: event_hubs, ',
+        ),
+        ({"layout": "(?P<day>.*)"}, 'meta.cdc.layout is "(?P<day>.*)"; allowed: event_hubs, '),
+        ({"layout": "(?P<offset>.*)(?P<last_offset>.*)"}, "meta.cdc.layout is "),
+        (
+            {"layout": "firehose", "order_by": "offset"},
+            'meta.cdc.layout of a feed with order_by: offset is "firehose"; allowed: one ',
+        ),
         ({"time_precision_mode": "exact"}, 'meta.cdc.time_precision_mode is "exact"; allowed: adaptive, '),
         ({"unknown_columns": "drop"}, 'meta.cdc.unknown_columns is "drop"; allowed: quarantine, ignore.'),
         ({"pk": ["id"]}, 'meta.cdc option is "pk"; allowed: connector, shape, '),
