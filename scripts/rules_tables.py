@@ -58,10 +58,20 @@ def _connectors() -> str:
     return markdown(["connector", "its changes are ordered by"], rows)
 
 
+def _sink_names() -> str:
+    rows = []
+    for layout, rule in rules.load("sink_names").items():
+        offset = "last record" if "<last_offset>" in rule["pattern"] else "first record"
+        of = offset if "offset>" in rule["pattern"] else "none"
+        rows.append([f"`{layout}`", f"[{rule['sinks']}]({rule['source']})", rule["names"], of])
+    return markdown(["layout", "sinks", "names", "offset of"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "message_formats": _message_formats,
     "operation_columns": _operation_columns,
     "connectors": _connectors,
+    "sink_names": _sink_names,
 }
 """What makes each table, by its name."""
 

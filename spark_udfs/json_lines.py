@@ -19,10 +19,10 @@ _TEXT_OR_BLANKS = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 def json_records(chunks: Iterable[bytes]) -> Values:
     r"""Read the records of a text.
 
-    A line that is one record is given as it is, without its ending ``\n`` or ``\r\n``. An empty line is a
-    record ``''``, and a last line without ``\n`` is one, too. From the first line on that is more or less than one record (records
-    without line breaks between them, an array, records over several lines) the records are counted instead of the
-    lines. A line that is neither is given as it is.
+    A line that is one record is given as it is, without its ending ``\n`` or ``\r\n``. An empty line is a record
+    ``''``, and a last line without ``\n`` is one, too. From the first line on that is more or less than one record
+    (records without line breaks between them, an array, records over several lines) the records are counted instead
+    of the lines. A line that is neither is given as it is.
 
     Args:
         chunks: of the text, in UTF-8, UTF-16 or UTF-32; the first has 4 bytes or all.

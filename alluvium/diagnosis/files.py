@@ -285,7 +285,7 @@ def _explained(shape: str | None, explained: int, holes: int) -> str:
 def _errors(entity: Entity, where: str) -> Iterator[Finding]:
     by_remedy: dict[str, list[tuple[str, int, str]]] = {}
     for path, line, error in (entry for entry in entity.errors if not entry[2].startswith(FOREIGN)):
-        by_remedy.setdefault(_remedy(path, error), []).append((path, line, error))
+        by_remedy.setdefault(_remedy(error), []).append((path, line, error))
     for remedy, errors in by_remedy.items():
         path, line, error = errors[0]
         yield Finding(
@@ -307,19 +307,23 @@ def _messages(entity: Entity, where: str) -> Iterator[Finding]:
         )
 
 
-def _remedy(path: str, error: str) -> str:
-    """What becomes of what cannot be read, and what to do: a reader of this project's, or Spark itself, meets it."""
-    name = path.lower()
+# What to do about a file, by the code of its error.
+_REMEDIES = {
+    "truncated": "They go to quarantine. Upload the complete file again, under the same name.",
+    "corrupt": "They go to quarantine. Upload the file again, under the same name.",
+    "unknown_format": "They go to quarantine. Have the sink write JSON, Avro or Parquet, plain or compressed.",
+    "unsupported_codec": "They go to quarantine. Have the sink write one of Avro's own codecs.",
+    "malformed_json": (
+        "They go to quarantine. Upload a file again that was cut off; a line that is no JSON object was never a record."
+    ),
+}
+
+
+def _remedy(error: str) -> str:
+    """What becomes of what cannot be read, and what to do."""
     if error == NO_BYTES:
-        return "They are passed over: the changes that they should have had are missing. Land them anew, whole."
-    if name.endswith(".zst"):
-        return "Such a file stops the change log until it is taken away. Land it anew, plain or with gzip."
-    if name.endswith((".bz2", ".deflate")):
-        return (
-            "Spark decodes such a file by its name; a torn one stops the change log until it is taken away. Land them "
-            "anew, plain or with gzip."
-        )
-    return "They go to quarantine. Land a torn file anew, whole, under the same name."
+        return "They are skipped: the changes that they should have had are missing. Upload the complete files again."
+    return _REMEDIES.get(error.partition(":")[0], _REMEDIES["corrupt"])
 
 
 def _shapes(entity: Entity, where: str) -> Iterator[Finding]:

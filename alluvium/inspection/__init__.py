@@ -55,7 +55,7 @@ class Inspection:
         errors = [error for entity in self.entities for error in entity.errors]
         if errors:
             path, line, error = errors[0]
-            remedy = advice_on(error) or "Land them anew, whole."
+            remedy = advice_on(error) or "Upload them again, complete."
             raise AlluviumError(
                 f"{self.name} has change files, none of which can be read; the first: {path}, line {line}: {error}. "
                 f"{remedy}"

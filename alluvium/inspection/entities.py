@@ -28,7 +28,7 @@ from .keys import (
 from .living_rows import are_shared
 from .messages import FOREIGN
 from .mixtures import question_of_folders, question_of_tables
-from .names import name_filter, name_of_folder
+from .names import is_doubtful, name_filter, name_of_folder
 from .numbers import may_be_times, question_of_numbers
 from .operations import Operation, operation_of, question_of_operation
 from .order import Order, propose_order
@@ -216,6 +216,13 @@ def describe_entity(
         shared: whether other files lie in the same folder.
         declared: the tables that schema changes of the same location tell of, by their names.
     """
+    of_names = found.layout
+    if is_doubtful(found.layout) and any(
+        _offsets(spans, is_read_whole=False).overlaps for spans in reading.spans.values()
+    ):
+        # Two files of a partition do not share offsets: the numbers are something else.
+        found = replace(found, layout=None)
+        reading.spans.clear()
     has_envelopes = _has_envelopes(reading)
     shape = "flattened" if has_envelopes else reading.kinds.most_common(1)[0][0] if reading.kinds else None
     if shape == "row" and any(error.startswith(FOREIGN) for _, _, error in reading.errors):
@@ -254,7 +261,7 @@ def describe_entity(
         topic=found.topic,
         tables=tuple(sorted(".".join(name) for name in reading.tables)),
         location=found.folder,
-        name_filter=name_filter(found.topic, found.layout) if shared and found.topic else None,
+        name_filter=name_filter(found.topic, of_names) if shared and found.topic else None,
         layout=found.layout,
         format=formats.most_common(1)[0][0],
         compressions=tuple(sorted(reading.compressions)),

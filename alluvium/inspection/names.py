@@ -96,6 +96,11 @@ def has_last_offsets(layout: str | None) -> bool:
     return layout is not None and "last_offset" in _layouts()[layout][0].groupindex
 
 
+def is_doubtful(layout: str | None) -> bool:
+    """Whether files of another origin may be called alike, by chance."""
+    return layout is not None and bool(rules.load("sink_names")[layout].get("is_doubtful"))
+
+
 def _layout_of(path: str) -> tuple[str | None, re.Match[str] | None]:
     for layout, (pattern, seen_by) in _layouts().items():
         match = pattern.search(path)
@@ -114,6 +119,12 @@ def is_beside_values(path: str) -> bool:
     """Whether an object has the keys or the headers of the messages whose values are in another one."""
     match = _layouts()["confluent"][0].search(f"/{path}")
     return match is not None and not _BESIDE_VALUES.isdisjoint(_extensions(f"/{path}", match))
+
+
+def has_other_extension(path: str) -> bool:
+    """Whether a name that no sink has made ends in an extension that is no compression's."""
+    extensions = _extensions(f"/{path}", None)
+    return bool(extensions) and extensions[-1] not in _COMPRESSIONS
 
 
 def name_of_folder(path: str) -> str | None:

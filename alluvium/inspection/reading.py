@@ -13,7 +13,7 @@ from alluvium.spark_udfs.record import describe
 from .deliveries import Deliveries
 from .living_rows import RowChange, has_values, transaction_of
 from .mixtures import without_numbers
-from .names import ObjectName, has_last_offsets, is_beside_values, parse_name
+from .names import ObjectName, has_last_offsets, has_other_extension, is_beside_values, parse_name
 from .objects import UnreadableObjectError
 from .order import Placement
 from .records import Content, read_content
@@ -124,13 +124,18 @@ def _holding_records(
 
 
 def _has_records(storage: Storage, path: str) -> bool:
-    """Whether a file begins with what has the form of a record: a container, or a JSON object."""
+    """Whether a file has what has the form of records: a container, a change, or several JSON objects.
+
+    One JSON object that is no change may be anything, unless nothing but a codec's extension says what the file is.
+    """
     try:
         content = read_content(storage.read(path, BYTES_LOOKED_INTO), path, is_cut=True)
+        kinds = [recognise(value, content.schema).kind for _, value in content.lines if value]
     except Exception:
-        # Whatever it is, nobody has called it change file.
+        # Whatever it is, nobody has called it a change file.
         return False
-    return content.format != "json" or any(isinstance(value, dict) for _, value in content.lines)
+    is_told = not has_other_extension(path) or len(kinds) > 1 or not {"envelope", "flattened"}.isdisjoint(kinds)
+    return content.format != "json" or (is_told and bool(kinds))
 
 
 def sample(objects: Sequence[Any], count: int) -> list[Any]:

@@ -46,12 +46,13 @@ secor:
   pattern: '/[0-9]+_(?P<partition>[0-9]+)_(?P<offset>[0-9]{20})(?:[.][^/]*)?$'
   source: https://github.com/pinterest/secor/blob/master/src/main/java/com/pinterest/secor/common/LogFilePath.java
 aiven:
-  sinks: Aiven S3 and GCS, Redpanda S3
+  sinks: Aiven S3 and GCS, Redpanda Connect with such a path
   names: topic-partition-offset.ext, or topic-partition-offset-time.ext
   pattern: '(?P<topic>[^/]+?)-(?P<partition>[0-9]+)-(?P<offset>[0-9]+)(?:-(?:19|20)[0-9]{6,}[^/.]*)?(?:[.][^/]*)?$'
   # Dates, and what Spark and Flink call their parts, have numbers, too.
   seen_by: '/(?!part-)(?![^/]*-[0-9]{1,2}-[0-9]{1,2}-(?:19|20)[0-9]{2}(?:[.]|$))[^/]*[^/0-9-][^/]*?(?<!-(?:19|20)[0-9]{2})-(?!(?:19|20)[0-9]{2}-)(?:0|[1-9][0-9]{0,3})-(?:0|[1-9][0-9]{0,18}|[0-9]{10}|[0-9]{20})(?:-(?:19|20)[0-9]{6,}[^/.]*)?(?:[.][^/]*)?$'
   glob: '-[0-9]*'
+  is_doubtful: true
   source: https://github.com/Aiven-Open/s3-connector-for-apache-kafka
 {%- endset -%}
 {{ return(fromyaml(rules)) }}

@@ -503,13 +503,15 @@ def test_offsets_that_two_files_have(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "remedy"),
     [
-        ("0.json.zst", b"\x28\xb5\x2f\xfd\x24\x00", "Such a file stops the change log until it is taken away."),
-        ("0.json.bz2", b"BZh91AY&SY", "a torn one stops the change log"),
-        ("0.snappy.parquet", b"", "They are passed over"),
-        ("0.json.gz", b"", "They are passed over"),
-        ("0.snappy.parquet", b"PAR1", "They go to quarantine."),
-        ("0.json.gz", b"\x1f\x8b", "They go to quarantine."),
-        ("0.json", b'{"id"', "They go to quarantine."),
+        ("0.json.zst", b"\x28\xb5\x2f\xfd\x24\x00", "Upload the complete file again"),
+        ("0.json.bz2", b"BZh91AY&SY", "Upload the complete file again"),
+        ("0.snappy.parquet", b"", "They are skipped"),
+        ("0.json.gz", b"", "They are skipped"),
+        ("0.snappy.parquet", b"PAR1", "Upload the complete file again"),
+        ("0.json.gz", b"\x1f\x8b", "Upload the complete file again"),
+        ("0.json", b'{"id"', "a file again that was cut off"),
+        ("0.json", b"PK\x03\x04", "Have the sink write JSON, Avro or Parquet"),
+        ("0.json", b"[1, 2]", "a line that is no JSON object was never a record"),
     ],
 )
 def test_what_becomes_of_a_broken_file(root: Path, name: str, content: bytes, remedy: str) -> None:

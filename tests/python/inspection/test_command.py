@@ -216,7 +216,7 @@ def test_files_that_cannot_be_read_are_not_said_to_be_none(
     code, _, errors = run(capsys, monkeypatch, "scaffold", str(tmp_path), "--source", "shop")
     assert code == 1
     assert f"{tmp_path} has change files, none of which can be read; the first: orders+0+0.parquet" in errors
-    assert errors.rstrip().endswith("Land them anew, whole.")
+    assert errors.rstrip().endswith("Upload them again, complete.")
 
 
 def test_version(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
