@@ -134,6 +134,8 @@ def raw_snappy(data: bytes) -> bytes:
 
 def _xerial(content: bytes) -> Iterator[bytes]:
     """What SnappyOutputStream of snappy-java writes."""
+    if len(content) < _XERIAL_HEADER:
+        raise FileError("truncated", f"snappy stream ends in the middle, after {len(content)} bytes")
     position = _XERIAL_HEADER
     while position < len(content):
         size = int.from_bytes(content[position : position + 4], "big")

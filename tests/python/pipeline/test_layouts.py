@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
+import json
+from collections.abc import Callable
 from urllib.parse import unquote
 
+import pyarrow as pa
 import pytest
 
 from .events import flattened, lines, postgresql, stored, zipped
@@ -34,6 +38,21 @@ CONFLUENT = {
     "odd/it's a file 100% ü,+0+0000000018.json": (0, 18),
     "odd/no number.json": (None, None),
     "odd/no extension": (None, None),
+    # What they are called is not what they are: `FORMS`.
+    "forms/shop.things+0+0000000019.json": (0, 19),
+    "forms/shop.things+0+0000000020.json.gz": (0, 20),
+    "forms/shop.things+0+0000000021": (0, 21),
+    "forms/shop.things+0+0000000022.json": (0, 22),
+    "forms/shop.things+0+0000000023.json": (0, 23),
+    "forms/shop.things+0+0000000024.json.zst": (0, 24),
+}
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "forms/shop.things+0+0000000019.json": zipped,
+    "forms/shop.things+0+0000000020.json.gz": bytes,
+    "forms/shop.things+0+0000000021": bz2.compress,
+    "forms/shop.things+0+0000000022.json": lambda record: b"[\n" + record + b"]\n",
+    "forms/shop.things+0+0000000023.json": lambda record: json.dumps(json.loads(record), indent=2).encode(),
+    "forms/shop.things+0+0000000024.json.zst": lambda record: bytes(pa.compress(record, "zstd", asbytes=True)),
 }
 # What the Confluent sink writes beside the values, with `store.kafka.keys` and `store.kafka.headers`.
 BESIDE_VALUES = (
@@ -51,7 +70,7 @@ STORED = {"shop.things(0_7).json": (0, 7), "kind=É%/shop.things(1_99).json.gz":
 
 
 def content(path: str, number: int, record: bytes) -> bytes:
-    return zipped(record) if path.endswith(".gz") else record
+    return FORMS.get(path, zipped if path.endswith(".gz") else bytes)(record)
 
 
 def envelope(number: int) -> bytes:
