@@ -39,6 +39,13 @@ def findings_of_files(inspection: Inspection, keyed: Sequence[Entity] = ()) -> I
             yield from rule(entity, where)
         if entity not in keyed:
             yield from _key(entity, where)
+    if inspection.hidden:
+        yield Finding(
+            "files-hidden",
+            inspection.location,
+            f"{counted(len(inspection.hidden), 'change file')}: {first_of(inspection.hidden)}",
+            "Rename the files and folders, and set the path that the sink writes to.",
+        )
     if inspection.others:
         yield Finding(
             "other-files",

@@ -29,6 +29,7 @@ CODES = {
     "records-mixed": "Records of several shapes lie in one topic",
     "names-alike": "Names of columns differ in case alone",
     "names-taken": "Names of columns cannot be used",
+    "files-hidden": "Change files that Spark does not list",
     "other-files": "Other files lie among the change files",
     "objects-unread": "Some of the files were not read",
     "configuration-unread": "Parts of a configuration are not looked at",

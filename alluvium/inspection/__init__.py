@@ -30,6 +30,7 @@ class Inspection:
         sampling: how much was read.
         entities: by folder and topic.
         others: paths of files that are no change files.
+        hidden: paths of change files that Spark does not list, as a part of them begins with ``_`` or ``.``.
         file: name of the one file that was looked at; None of a folder.
     """
 
@@ -38,6 +39,7 @@ class Inspection:
     entities: tuple[Entity, ...]
     others: tuple[str, ...]
     file: str | None = None
+    hidden: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -59,6 +61,11 @@ class Inspection:
             raise AlluviumError(
                 f"{self.name} has change files, none of which can be read; the first: {path}, line {line}: {error}. "
                 f"{remedy}"
+            )
+        if self.hidden:
+            raise AlluviumError(
+                f"{self.name} has change files in names that begin with _ or . ({self.hidden[0]}): Spark does not list "
+                "them. Rename them, or set the sink's path to another name."
             )
         csv = next((path for path in self.others if ".csv" in PurePosixPath(path.lower()).suffixes), None)
         if csv:
@@ -88,7 +95,7 @@ def inspect(
     """
     sampling = sampling or Sampling()
     storage = open_storage(location)
-    found, others = list_entities(storage)
+    found, others, hidden = list_entities(storage)
     begin(sum(min(len(entity.objects), sampling.objects) for entity in found))
     folders = Counter(entity.folder for entity in found)
     others_in = {path.rpartition("/")[0] for path in others}
@@ -99,7 +106,7 @@ def inspect(
         for entity, reading in zip(found, readings, strict=True)
     )
     entities = tuple(map(_with_missed_snapshot, entities, missed_snapshots(readings)))
-    return Inspection(storage.location, sampling, entities, tuple(others), storage.file)
+    return Inspection(storage.location, sampling, entities, tuple(others), storage.file, tuple(hidden))
 
 
 def _with_missed_snapshot(entity: Entity, missed: MissedSnapshot | None) -> Entity:

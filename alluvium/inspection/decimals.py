@@ -12,18 +12,22 @@ if TYPE_CHECKING:
 
     from .types import Values
 
+_NUMBERS = {"integer", "fraction"}
+
 
 @dataclass(frozen=True)
 class Decimals:
     """How decimals are written.
 
     Attributes:
-        mode: of ``decimal.handling.mode``, where the values show it; else None.
+        mode: of ``decimal.handling.mode``, or of ``decimal.format``, where the values show it; else None.
         question: what they cannot tell, or None.
+        option: of the source, which ``mode`` is written to.
     """
 
     mode: str | None = None
     question: str | None = None
+    option: str = "decimal_handling_mode"
 
 
 def decimals_of(texts: Collection[Values], declared: Collection[Values] = ()) -> Decimals:
@@ -39,7 +43,7 @@ def decimals_of(texts: Collection[Values], declared: Collection[Values] = ()) ->
     columns = [*texts, *declared]
     if any("decimal" in values.kinds for values in columns):
         return Decimals("string")
-    if any(values.looks and values.looks <= {"integer", "fraction"} for values in declared):
+    if any(values.looks and values.looks <= _NUMBERS for values in declared):
         return Decimals(
             question="are its decimals doubles (decimal_handling_mode: double), or exact JSON numbers "
             "(decimal_handling_mode: double, decimal_format: numeric)? A double keeps 15 digits."
@@ -54,4 +58,21 @@ def decimals_of(texts: Collection[Values], declared: Collection[Values] = ()) ->
     return Decimals(
         question="are its decimals texts (decimal_handling_mode: string), or bytes in base64 "
         "(decimal_handling_mode: precise)? Numbers as texts and texts that look like base64 are both there."
+    )
+
+
+def decimals_of_schemas(columns: Collection[Values]) -> Decimals:
+    """What the values of columns show that are decimals by a schema in the records.
+
+    JsonConverter's ``decimal.format=NUMERIC`` sends JSON numbers beside a schema that says bytes.
+    """
+    looks = [values.looks for values in columns if values.looks]
+    if not any(look & _NUMBERS for look in looks):
+        return Decimals()
+    if all(look <= _NUMBERS for look in looks):
+        return Decimals("numeric", option="decimal_format")
+    return Decimals(
+        question="which decimal_format do its files have: numeric or base64? Some decimals are JSON numbers, others "
+        "bytes in base64. A table of the source reads one.",
+        option="decimal_format",
     )

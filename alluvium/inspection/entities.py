@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import documents
 from .column_order import newest_order
-from .decimals import Decimals, decimals_of
+from .decimals import Decimals, decimals_of, decimals_of_schemas
 from .declared_types import held_against_values, is_decimal
 from .defaults import default_by_declaration, default_by_schema
 from .delete_images import ImagesBefore, images_before
@@ -363,6 +363,16 @@ def _decimals(columns: Sequence[Column], reading: Reading, declared: Mapping[str
     texts = [column.name for column in columns if column.type.data_type == "string" and column.name not in declared]
     decimals = [name for name, proposed in declared.items() if is_decimal(proposed)]
     seen = reading.values
+    of_schemas = decimals_of_schemas(
+        [
+            seen[name]
+            for schema in reading.schemas.values()
+            for name, said in schema.fields.items()
+            if name in seen and said.type == "bytes" and (said.name or "").endswith(".data.Decimal")
+        ]
+    )
+    if of_schemas != Decimals():
+        return of_schemas
     return decimals_of(*([seen[name] for name in names if name in seen] for names in (texts, decimals)))
 
 

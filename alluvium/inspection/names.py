@@ -142,6 +142,19 @@ def name_of_folder(path: str) -> str | None:
     return None
 
 
+def without_partitions(location: str) -> str:
+    """A folder without the parts at its end that a partitioner has made; as it is where no folder with a name is left.
+
+    Args:
+        location: a local folder, or a bucket's address with a scheme.
+    """
+    scheme, separator, path = location.rpartition("://")
+    kept = path.split("/")
+    while kept and _is_made_by_partitioner(kept[-1]):
+        kept.pop()
+    return f"{scheme}{separator}{'/'.join(kept)}" if len(kept) > 1 and kept[-1] else location
+
+
 def name_filter(topic: str, layout: str | None) -> str:
     """Spark's ``pathGlobFilter`` for the objects of a topic.
 

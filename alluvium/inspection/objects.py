@@ -58,7 +58,7 @@ class Storage(Protocol):
     file: str | None
 
     def objects(self) -> Iterator[StoredObject]:
-        """Every object that Spark would read, in no certain order."""
+        """Every object, in no certain order; see is_hidden."""
 
     def read(self, path: str, limit: int | None = None) -> bytes:
         """The object's content; of one that is longer than ``limit`` bytes, its first ones."""
@@ -93,7 +93,7 @@ def open_storage(location: str) -> Storage:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether Spark passes over an object: a part of its path begins with ``_`` or ``.``, unless it is a partition."""
+    """Whether Spark leaves an object out: a part of its path begins with ``_`` or ``.``, unless it is a partition."""
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in PurePosixPath(path).parts)
 
 
@@ -142,7 +142,7 @@ class LocalStorage:
                 stored = self._stored(Path(folder) / name)
                 if not is_hidden(stored.path):
                     _require_text(Path(folder) / name)
-                    yield stored
+                yield stored
 
     def _stored(self, file: Path) -> StoredObject:
         try:
@@ -227,8 +227,7 @@ class S3Storage:
         found = False
         for stored in self._below(self._listed):
             found = True
-            if not is_hidden(stored.path):
-                yield stored
+            yield stored
         if found:
             return
         folder, _, name = self._prefix.rpartition("/")

@@ -14,7 +14,7 @@ from .deliveries import Deliveries
 from .living_rows import RowChange, has_values, transaction_of
 from .mixtures import without_numbers
 from .names import ObjectName, has_last_offsets, has_other_extension, is_beside_values, parse_name
-from .objects import UnreadableObjectError
+from .objects import UnreadableObjectError, is_hidden
 from .order import Placement
 from .records import Content, read_content
 from .schemas import Schema
@@ -82,14 +82,22 @@ class Found:
     objects: list[tuple[StoredObject, ObjectName]] = field(default_factory=list)
 
 
-def list_entities(storage: Storage) -> tuple[list[Found], list[str]]:
-    """Group the objects of a location by folder and topic, and list those that are no change files."""
+def list_entities(storage: Storage) -> tuple[list[Found], list[str], list[str]]:
+    """Group the objects of a location by folder and topic.
+
+    Returns:
+        The groups, the paths of objects that are no change files, and those of change files that Spark does not list.
+    """
     found: dict[tuple[str, str | None], Found] = {}
     others: list[str] = []
     named: list[tuple[StoredObject, ObjectName]] = []
     unnamed: list[tuple[StoredObject, ObjectName]] = []
+    unlisted: list[tuple[StoredObject, ObjectName]] = []
     for stored in storage.objects():
         name = parse_name(stored.path)
+        if not storage.file and is_hidden(stored.path):
+            unlisted.append((stored, name))
+            continue
         (named if name.format or name.topic else unnamed).append((stored, name))
     for stored, name in [*named, *_holding_records(storage, unnamed, others)]:
         key = (name.folder, name.topic)
@@ -100,7 +108,19 @@ def list_entities(storage: Storage) -> tuple[list[Found], list[str]]:
         entity.alike = alike[entity.topic, "" if entity.topic else without_numbers(entity.folder)]
         entity.alike.append(entity.folder)
         entity.objects.sort(key=lambda entry: (entry[1].partition or 0, entry[1].offset or 0, entry[0].path))
-    return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], others
+    hidden = [stored.path for stored, _ in _holding_records(storage, _of_users(unlisted), [])]
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], others, hidden
+
+
+# What Spark, Hadoop, the lake formats and operating systems keep in such files.
+_OWN_FILES = re.compile(
+    r"(^|/)(_SUCCESS|_started|_committed|_temporary|_spark_metadata|_delta_log|_metadata|_common_metadata|_change_data|"
+    r"_symlink_format_manifest|\.hoodie|\.metadata|\.git|\.DS_Store|\.ipynb_checkpoints|\.Trash|\._)|\.crc$"
+)
+
+
+def _of_users(objects: Sequence[tuple[StoredObject, ObjectName]]) -> list[tuple[StoredObject, ObjectName]]:
+    return [(stored, name) for stored, name in objects if stored.length and not _OWN_FILES.search(stored.path)]
 
 
 def _holding_records(

@@ -47,6 +47,9 @@ def print_inspection(console: Console, inspection: Inspection) -> None:
     console.width = max(console.width, MIN_WIDTH)
     console.print(Text(inspection.name, style="bold"))
     console.print(_summary(inspection))
+    if inspection.hidden:
+        said = f"  ! {counted(len(inspection.hidden), 'change file')} that Spark does not list: {inspection.hidden[0]}"
+        console.print(Text(said, style="red"))
     if not inspection.entities:
         console.print(
             "No change files: neither JSON lines nor Avro nor Parquet. Is it the folder that the sink writes to?"
@@ -177,6 +180,8 @@ def _facts(entity: Entity) -> list[tuple[str, str]]:
         facts.append((f"partition {partition}", said))
     if entity.schema_versions > 1:
         facts.append(("schemas", f"{entity.schema_versions} versions of the row's schema"))
+    if entity.decimals.mode == "numeric":
+        facts.append(("decimals", "JSON numbers beside a schema of bytes (decimal.format=NUMERIC)"))
     if entity.partitioned_by:
         facts.append(("folders by", ", ".join(entity.partitioned_by)))
     return facts

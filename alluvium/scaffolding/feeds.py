@@ -201,7 +201,7 @@ def _options(entity: Entity) -> dict[str, Any]:
         options |= {"on_gap": "ignore", "on_overlap": "ignore"}
     # With null dbt refuses it until it is answered: either answer is wrong of another table.
     if entity.decimals.mode or entity.decimals.question:
-        options["decimal_handling_mode"] = entity.decimals.mode
+        options[entity.decimals.option] = entity.decimals.mode
     if entity.has_precise_unsigned:
         options["bigint_unsigned_handling_mode"] = "precise"
     if entity.missed_snapshot or entity.question_of_snapshots:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from alluvium.inspection.names import escaped_glob, name_filter
+from alluvium.inspection.names import escaped_glob, name_filter, without_partitions
 
 from .names import for_dbt
 
@@ -14,8 +14,19 @@ if TYPE_CHECKING:
 
 
 def location_of(inspection: Inspection, entity: Entity) -> str:
-    """Where the files are, as Spark names it."""
-    return "/".join(part for part in (inspection.location, entity.location) if part)
+    """The topmost folder whose files are the entity's, as Spark names it.
+
+    What was inspected may be a part of it, a day or a partition: the next one lands beside that.
+    """
+    if entity.location:
+        return f"{inspection.location}/{entity.location}"
+    return inspection.location if inspection.file else without_partitions(inspection.location)
+
+
+def is_at(inspection: Inspection, entity: Entity, location: str | None) -> bool:
+    """Whether an entity's files are those at a declared location, which may be the part that was inspected."""
+    inspected = "/".join(part for part in (inspection.location, entity.location) if part)
+    return location in (location_of(inspection, entity), inspected)
 
 
 def filter_of(inspection: Inspection, entity: Entity) -> str | None:

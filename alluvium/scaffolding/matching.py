@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
 
-from .filters import filter_of, filter_of_topic, location_of
+from .filters import filter_of, filter_of_topic, is_at, location_of
 from .names import slug
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def tables_of(
             found[place_of(entity)] = left.pop(table.name)
 
     def at(entity: Entity) -> list[DeclaredTable]:
-        return [table for table in left.values() if table.location == location_of(inspection, entity)]
+        return [table for table in left.values() if is_at(inspection, entity, table.location)]
 
     for entity in entities:
         for wanted in (filter_of(inspection, entity), filter_of_topic(entity)):
@@ -75,7 +75,7 @@ def refuse_moved(
     """Columns of one table would go to another one of its name, whose files are never read."""
     table = declared.get(slug(entity.name))
     location = location_of(inspection, entity)
-    if table and table.name not in found_again and table.location not in (None, location):
+    if table and table.location and table.name not in found_again and not is_at(inspection, entity, table.location):
         raise AlluviumError(
             f"source {source}: table {table.name} is declared at {table.written_location}, and these files lie at "
             f"{location}: if they have moved, say the new location in the source's YAML; if it is another table, say "

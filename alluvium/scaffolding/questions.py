@@ -75,7 +75,7 @@ def questions_of(
         entity.question_of_connector: "connector",
         entity.question_of_snapshots: "snapshots",
         entity.missed_snapshot and entity.missed_snapshot.question: "snapshots",
-        entity.decimals.question: "decimal_handling_mode",
+        entity.decimals.question: entity.decimals.option,
         entity.images_before.question: "replica_identity",
     }
     for text in entity.questions:
@@ -199,6 +199,12 @@ def _notices_of_files(inspection: Inspection, entity: Entity, declared: Declared
     if declared.written_location is not None and declared.location is None:
         here = location_of(inspection, entity)
         yield f"its location {declared.written_location} has variables that are not known here: is it {here}?"
+    topmost = location_of(inspection, entity)
+    if declared.location not in (None, topmost):
+        yield (
+            f"its location {declared.written_location} has a part of the table's files, of a day or a partition: the "
+            f"next one lands beside it. Set it to {topmost}, and pathGlobFilter where other files are there."
+        )
     beside = neighbours(inspection, entity)
     wanted = filter_of_topic(entity)
     if beside and declared.name_filter and wanted and not declared.name_filter.startswith(wanted[:-1]):
