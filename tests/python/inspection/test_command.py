@@ -153,7 +153,7 @@ def test_single_object(bucket: str, landed: Path) -> None:
 def test_no_more_of_an_object_is_read_than_asked_for(bucket: str, landed: Path) -> None:
     for location in (f"s3://{bucket}/cdc", str(landed)):
         storage = open_storage(location)
-        assert len(list(storage.objects())) == 5
+        assert len(list(storage.objects())) == 6
         assert storage.read(next(iter(FILES)), 10) == FILES[next(iter(FILES))][:10]
 
 
