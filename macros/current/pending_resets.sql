@@ -11,6 +11,7 @@
     {%- set resets = [] -%}
     {%- if snapshotted_with or batches.after != batches.until -%}
         {%- set news = alluvium.query_rows(alluvium.new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
+        {%- do feed.update({"lacks_values": news.lacks_values}) -%}
         {%- do alluvium.refuse_broken_dump("current_state", change_log, feed, batches, known) if feed.full_dumps and known -%}
         {%- if news.has_whole_deletes -%}
             {%- do alluvium.warn(
@@ -133,7 +134,8 @@ select
     min(if(is_own and is_reset, position, null)) as oldest_reset,
     max(if(is_reset, position, null)) as newest_reset,
     min(snapshot) as oldest_snapshot,
-    max(snapshot) as newest_snapshot
+    max(snapshot) as newest_snapshot,
+    coalesce(max(lacks_values), false) as lacks_values
     {%- if alluvium.has_undeclared_identity(feed) %},
     {#- Key-only images are all alike: NULL, or the defaults of the columns. #}
     coalesce(min(image_of_delete) <> max(image_of_delete), false) as has_whole_deletes
@@ -142,6 +144,7 @@ from (
     select
         true as is_own,
         {{ alluvium.image_of_delete(feed) }} as image_of_delete,
+        _cdc_unavailable_columns is not null as lacks_values,
         {{ alluvium.is_reset(feed) }} as is_reset,
         {{ alluvium.snapshot_of_row(feed) }} as snapshot,
         {{ alluvium.reset_position(feed) }} as position
@@ -161,6 +164,7 @@ from (
     select
         false as is_own,
         null as image_of_delete,
+        false as lacks_values,
         true as is_reset,
         null as snapshot,
         {{ alluvium.snapshot_start(feed) }} as position

@@ -13,7 +13,9 @@
 
 
 {% macro default__row_images(from, feed) -%}
-{%- set held = alluvium.columns_of_unavailable_values(feed) -%}
+{#- Where each of the events has its values, as in most batches, none is looked for in others (pending_resets says so of a state's). -#}
+{%- set has_all_values = feed.lacks_values is sameas false and not alluvium.has_contested_keys(feed) -%}
+{%- set held = [] if has_all_values else alluvium.columns_of_unavailable_values(feed) -%}
 {%- set image = [] -%}
 {%- for name in alluvium.names_outside_key(feed) -%}
     {%- set column = alluvium.quoted_identifier(name) -%}

@@ -45,6 +45,17 @@ def test_row_images(macros: Renderer, options: dict[str, Any]) -> None:
     assert_parses(sql)
 
 
+def test_values_are_looked_for_where_an_event_lacks_one(macros: Renderer) -> None:
+    for lacks_values in (True, None):
+        assert "_cdc_held__" in macros.sql("row_images", "changes", {**ODD, "lacks_values": lacks_values})
+    sql = macros.sql("row_images", "changes", {**ODD, "lacks_values": False})
+    assert "_cdc_held__" not in sql
+    assert "cast(null as map<string, string>) as _cdc_value_positions" in sql
+    assert_parses(sql)
+    # The past of a contested key may lack values that its new events have.
+    assert "_cdc_held__" in macros.sql("row_images", "changes", {**FULL, "lacks_values": False})
+
+
 def test_window_over_a_keys_events_grows_with_them(macros: Renderer) -> None:
     """The other way round, Spark would aggregate anew for each row."""
     assert macros.sql("events_of_key_up_to_this", ODD) == (
