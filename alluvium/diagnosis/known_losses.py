@@ -193,16 +193,16 @@ def findings_of_versions(inspection: Inspection) -> Iterator[Finding]:
             if affected:
                 yield Finding(
                     "known-losses",
-                    inspection.location,
-                    f"{connector} {', '.join(affected)}: {loss.what} ({loss.issue})",
+                    f"{connector} {', '.join(affected)}",
+                    f"{loss.what} ({loss.issue})",
                     _remedy(loss),
                     is_error=False,
                 )
         if connector in ("mysql", "mariadb"):
             yield Finding(
                 "changes-not-sent",
-                inspection.location,
-                f"{connector}: InnoDB does not write changes by foreign keys (ON DELETE CASCADE, SET NULL, ON UPDATE "
+                connector,
+                "InnoDB does not write changes by foreign keys (ON DELETE CASCADE, SET NULL, ON UPDATE "
                 "CASCADE) to the binlog",
                 "If tables have such keys, compare the child tables with the source (`reconcile`), or delete and "
                 "update child rows yourself.",
@@ -211,9 +211,8 @@ def findings_of_versions(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _remedy(loss: KnownLoss) -> str:
-    upgrade = (
-        f"Use Debezium {' or '.join(loss.fixed_in)}, or later. " if loss.fixed_in else "No known release has a fix. "
-    )
+    releases = " or ".join(re.sub(r"[.](Alpha|Beta|CR)\d+$", "", fixed) for fixed in loss.fixed_in)
+    upgrade = f"Use Debezium {releases}, or later. " if releases else "No known release has a fix. "
     return f"{upgrade}Compare tables that may be affected with the source (`reconcile`)."
 
 
