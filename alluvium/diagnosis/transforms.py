@@ -115,7 +115,7 @@ def _order(configuration: Configuration, prefix: str, connector: str | None) -> 
     # `ts_ms` without its struct is the connector's clock.
     fields = {part.removeprefix("source.") for part in added if part != "ts_ms"}
     position = added_position(connector) if connector else None
-    positions = [added_position(name) for name in ((connector,) if position else ("postgresql", "mysql"))]
+    positions = [position] if position else [str(added_position(name)) for name in ("postgresql", "mysql")]
     marked = configuration.known(f"{prefix}.add.fields.prefix", "__")
     if not has_position(fields, connector if position else None):
         of_connector = f" of {connector}" if position else ""
