@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alluvium import rules
+from alluvium.diagnosis.known_losses import KNOWN_LOSSES
 from alluvium.inspection.operation_columns import CONVENTIONS
 
 if TYPE_CHECKING:
@@ -67,7 +68,33 @@ def _sink_names() -> str:
     return markdown(["layout", "sinks", "names", "offset of"], rows)
 
 
+def _placeholders() -> str:
+    rows = []
+    for rule in rules.load("unavailable_values")["placeholders"].values():
+        images = "all" if "d" in rule["operations"] else "both of updates" if rule["in_before"] else "`after`"
+        rows.append([rule["product"], rule["since"], rule["values"], images, rule["remedy"]])
+    return markdown(["connector", "since", "values", "images", "to get every value"], rows)
+
+
+def _known_losses() -> str:
+    return markdown(
+        ["connector", "what may be lost", "fixed in", "since", "issue"],
+        [
+            [
+                ", ".join(loss.connectors),
+                loss.what,
+                ", ".join(loss.fixed_in) or "none known",
+                loss.since or "",
+                loss.issue,
+            ]
+            for loss in KNOWN_LOSSES
+        ],
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "placeholders": _placeholders,
+    "known_losses": _known_losses,
     "message_formats": _message_formats,
     "operation_columns": _operation_columns,
     "connectors": _connectors,
