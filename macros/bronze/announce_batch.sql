@@ -49,7 +49,7 @@ where _cdc_batch = {{ batch }}
 
 
 {#
-    A server that writes no positions inside of a transaction (binlog_position) leaves events in an order that nobody can tell from a
+    A server that writes no positions inside of a transaction (connectors) leaves events in an order that nobody can tell from a
     right one. Two changes at one position show it: a move has one create there, and another delivery the same image.
 #}
 {% macro announce_shared_positions(change_log, feed, counted) %}
