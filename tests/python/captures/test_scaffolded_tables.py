@@ -77,6 +77,7 @@ def answer(file: Path, corpus: Corpus, tables: tuple[Table, ...]) -> None:
             continue
         options = declared.setdefault("config", {}).setdefault("meta", {}).setdefault("cdc", {})
         options.setdefault("key", list(table.key))
+        options.setdefault("quarantine", {"fail_above": "100 %"})
         if options.get("decimal_handling_mode", "") is None:
             options["decimal_handling_mode"] = corpus.decimal_handling_mode
         if "snapshots" in options:

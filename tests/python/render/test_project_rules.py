@@ -191,6 +191,15 @@ def test_gold_has_enforced_contracts(parsed: Parsed) -> None:
             assert untyped == [], f"{model['name']}: a contract names every type"
 
 
+def test_marts_that_compute_have_a_unit_test(parsed: Parsed) -> None:
+    """A mart that only names and picks columns needs none."""
+    tested = {entry["model"] for entry in parsed.manifest["unit_tests"].values()}
+    for model in parsed.models():
+        sql = re.sub(r"\{\{.*?\}\}", "", model["raw_code"], flags=re.DOTALL)
+        if layer(model) == "gold" and re.search(r"\b(join|group by)\b|\w\(|[-+*/<>=]", sql):
+            assert model["name"] in tested, model["name"]
+
+
 def test_schemas_are_the_layers(parsed: Parsed) -> None:
     for node in (*parsed.models(), *parsed.sources()):
         assert node["schema"] == layer(node), node["unique_id"]
