@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.keys import note_on_deletes
-from alluvium.inspection.messages import FOREIGN, advice_of
+from alluvium.inspection.messages import FOREIGN, advice_of, advice_on
 from alluvium.inspection.own_names import is_unfit_name
 from alluvium.inspection.positions import advice, has_position
 from alluvium.inspection.records import NO_BYTES
@@ -291,7 +291,7 @@ def _explained(shape: str | None, explained: int, holes: int) -> str:
 
 def _errors(entity: Entity, where: str) -> Iterator[Finding]:
     by_remedy: dict[str, list[tuple[str, int, str]]] = {}
-    for path, line, error in (entry for entry in entity.errors if not entry[2].startswith(FOREIGN)):
+    for path, line, error in (entry for entry in entity.errors if not advice_on(entry[2])):
         by_remedy.setdefault(_remedy(error), []).append((path, line, error))
     for remedy, errors in by_remedy.items():
         path, line, error = errors[0]
@@ -301,6 +301,12 @@ def _errors(entity: Entity, where: str) -> Iterator[Finding]:
             f"{counted(len(errors), 'broken line')}; the first: {path}, line {line}: {error}",
             remedy,
         )
+
+
+def _lake_table(entity: Entity, where: str) -> Iterator[Finding]:
+    if entity.lake_format:
+        path, _, error = entity.errors[0]
+        yield Finding("lake-table", where, f"{path} is a {entity.lake_format} table", advice_on(error) or "")
 
 
 def _messages(entity: Entity, where: str) -> Iterator[Finding]:
@@ -399,6 +405,7 @@ _RULES = (
     _folders,
     _offsets,
     _errors,
+    _lake_table,
     _messages,
     _shapes,
     _names,

@@ -24,6 +24,7 @@ CODES = {
     "rotation-by-wall-clock": "Files are not the same when they are written again",
     "offsets-missing": "Offsets that no file has",
     "lines-broken": "Lines or files that cannot be read",
+    "lake-table": "A table of a lake format lies among the change files",
     "messages-of-other-tools": "Messages of another tool",
     "key-unknown": "The table's key is not visible",
     "records-mixed": "Records of several shapes lie in one topic",

@@ -25,6 +25,7 @@ from .keys import (
     key_of_messages,
     key_of_rows,
 )
+from .lake_tables import LAKE_TABLE
 from .living_rows import are_shared
 from .messages import FOREIGN
 from .mixtures import question_of_folders, question_of_tables
@@ -198,6 +199,13 @@ class Entity:
     def messages(self) -> Mapping[str, int]:
         """Number of lines that are messages of another tool, by their format."""
         return Counter(error.removeprefix(FOREIGN) for _, _, error in self.errors if error.startswith(FOREIGN))
+
+    @property
+    def lake_format(self) -> str | None:
+        """The format of the table that its objects are, or None."""
+        return next(
+            (error.removeprefix(LAKE_TABLE) for _, _, error in self.errors if error.startswith(LAKE_TABLE)), None
+        )
 
     @property
     def is_read_whole(self) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from alluvium import rules
 
+from .lake_tables import advice_on_table
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -30,8 +32,8 @@ def format_of(record: Mapping[str, Any]) -> str | None:
 
 
 def advice_on(error: str) -> str | None:
-    """What to do about a line of another tool's, by what is wrong with it; None of other lines."""
-    return advice_of(error.removeprefix(FOREIGN)) if error.startswith(FOREIGN) else None
+    """What to do about a line of another tool, or a table, by what is wrong with it; None of all else."""
+    return advice_of(error.removeprefix(FOREIGN)) if error.startswith(FOREIGN) else advice_on_table(error)
 
 
 def advice_of(name: str) -> str:

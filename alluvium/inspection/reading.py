@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from alluvium.spark_udfs.record import describe
 
 from .deliveries import Deliveries
+from .lake_tables import LAKE_TABLE, table_of, tables_in
 from .living_rows import RowChange, has_values, transaction_of
 from .mixtures import without_numbers
 from .names import ObjectName, has_last_offsets, has_other_extension, is_beside_values, parse_name
@@ -73,6 +74,7 @@ class Found:
         alike: folders that may be of the same table, this one among them: they have the topic too, or they have none
             and their names differ in numbers alone.
         objects: with what their names say.
+        table: format of the table that they are, or None.
     """
 
     folder: str
@@ -81,6 +83,7 @@ class Found:
     location: str = ""
     alike: list[str] = field(default_factory=list)
     objects: list[tuple[StoredObject, ObjectName]] = field(default_factory=list)
+    table: str | None = None
 
 
 def list_entities(storage: Storage) -> tuple[list[Found], list[str], list[str]]:
@@ -94,8 +97,15 @@ def list_entities(storage: Storage) -> tuple[list[Found], list[str], list[str]]:
     named: list[tuple[StoredObject, ObjectName]] = []
     unnamed: list[tuple[StoredObject, ObjectName]] = []
     unlisted: list[tuple[StoredObject, ObjectName]] = []
-    for stored in storage.objects():
+    listed = list(storage.objects())
+    tables = tables_in(stored.path for stored in listed)
+    for stored in listed:
         name = parse_name(stored.path)
+        folder = table_of(stored.path, tables) if tables else None
+        if folder is not None:
+            entity = found.setdefault((folder, None), Found(folder, None, None, storage.location, table=tables[folder]))
+            entity.objects.append((stored, name))
+            continue
         if not storage.file and is_hidden(stored.path):
             unlisted.append((stored, name))
             continue
@@ -370,6 +380,10 @@ def read_objects(storage: Storage, found: Found, sampling: Sampling, done: Calla
         done: called with the number of objects that have been read since.
     """
     reading = Reading()
+    if found.table:
+        reading.errors.append((found.folder or ".", 0, f"{LAKE_TABLE}{found.table}"))
+        done(min(len(found.objects), sampling.objects))
+        return reading
     chosen = _within_bounds(found.objects, sampling)
     left = sampling.entity_bytes
     for number, (stored, name) in enumerate(chosen):

@@ -13,7 +13,7 @@ from rich.text import Text
 from alluvium.wording import counted
 
 from .keys import note_on_deletes
-from .messages import FOREIGN, advice_of
+from .messages import FOREIGN, advice_of, advice_on
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,6 +86,8 @@ def _kind(entity: Entity) -> str:
     """What an entity has: the shape of its rows, or why there are none."""
     if entity.shape:
         return entity.shape
+    if entity.lake_format:
+        return f"{entity.lake_format} table"
     if entity.messages:
         return next(iter(entity.messages))
     if entity.controls:
@@ -148,7 +150,8 @@ def _print_errors(console: Console, entity: Entity) -> None:
         console.print(Text(said, style="red"))
     errors = [entry for entry in entity.errors if not entry[2].startswith(FOREIGN)]
     for path, line, error in errors[:MAX_ERRORS_SHOWN]:
-        console.print(Text(f"  ! {path}{f', line {line}' if line else ''}: {error}", style="red"))
+        advice = f". {advice_on(error)}" if advice_on(error) else ""
+        console.print(Text(f"  ! {path}{f', line {line}' if line else ''}: {error}{advice}", style="red"))
     if len(errors) > MAX_ERRORS_SHOWN:
         console.print(Text(f"  ! and {len(errors) - MAX_ERRORS_SHOWN:,} more", style="red"))
 

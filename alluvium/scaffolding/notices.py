@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.keys import note_on_deletes
-from alluvium.inspection.messages import advice_of
+from alluvium.inspection.messages import advice_of, advice_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,6 +61,9 @@ def of_entities_without_columns(entities: Sequence[Entity]) -> Iterator[tuple[st
         for name in entity.messages:
             effect = "those lines are not read" if entity.shape else "nothing is written for it"
             yield entity.name, f"it has messages of another tool ({name}): {effect}. {advice_of(name)}"
+        if entity.lake_format:
+            advice = advice_on(entity.errors[0][2])
+            yield entity.name, f"it is a {entity.lake_format} table: nothing is written for it. {advice}"
         if entity.shape and not entity.columns:
             yield (
                 entity.name,

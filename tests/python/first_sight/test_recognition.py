@@ -48,3 +48,14 @@ def test_columns_that_mark_deletes(tmp_path: Path, folder: str, column: str, del
     (table,) = sources(tmp_path / "p").values()
     # Without its type nothing is built.
     assert [found for found in table["columns"] if found["name"] == column and "data_type" in found] == []
+
+
+def test_table_of_a_lake_format(tmp_path: Path) -> None:
+    inspected = inspect("26").text
+    assert "! items: lake_table: Delta. It is a table of its own: its log (_delta_log)" in inspected
+    assert "?" not in inspected
+    found = doctor("26")
+    assert (found.code, "lake-table" in found.text) == (3, True)
+    made = scaffold(tmp_path / "p", "26")
+    assert (made.code, "lake_table: Delta" in made.text) == (1, True)
+    assert sources(tmp_path / "p") == {}
