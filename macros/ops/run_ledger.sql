@@ -64,7 +64,7 @@ seconds double comment 'that dbt took for the model'
     {%- for result in results if result.status in ["warn", "fail"] and (result.node.test_metadata or {}).name == "rejected_within_threshold" -%}
         {%- set node = graph.nodes[result.node.attached_node] -%}
         {%- set change_log = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
-        {%- do log(change_log ~ ": " ~ result.failures ~ " rejected lines, the first: " ~ alluvium.first_rejected_lines(change_log), info=true) -%}
+        {%- do log(change_log ~ ": rejected lines: " ~ result.failures ~ ". The first: " ~ alluvium.first_rejected_lines(change_log), info=true) -%}
     {%- endfor -%}
 {% endmacro %}
 

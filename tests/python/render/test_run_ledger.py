@@ -130,7 +130,7 @@ def test_record_run_ends_with_what_is_not_green(which: str) -> None:
     node = SimpleNamespace(unique_id="test.t", test_metadata=metadata, attached_node="model.stg")
     tests = [SimpleNamespace(node=node, status=status, failures=2) for status in ("pass", "warn")]
     renderer.does("record_run", tests)
-    rejected = "silver.stg_shop__orders: 2 rejected lines, the first: malformed_json at /a.json line 5"
+    rejected = "silver.stg_shop__orders: rejected lines: 2. The first: malformed_json at /a.json line 5"
     counted = "Warnings of models and hooks above, not counted in WARN= below: 2"
     assert renderer.messages == [counted] * (which == "build") + [rejected]
     assert len(renderer.does("announce_warnings")) == len(renderer.does("announce_rejected_logs", tests)) == 1
