@@ -93,6 +93,8 @@ class Model:
         if self.layer == "qrn":
             return {_GRAIN: {"columns": ["_cdc_file_path", "_cdc_file_length", "_cdc_line"]}}
         found: dict[str, dict[str, Any]] = {"unresolved_within_threshold": {}} if self.suffix == "_state" else {}
+        if self.suffix == "_state" and key:
+            found["key_holds"] = {}
         if key is not None:
             found[_GRAIN] = {"columns": [*(key or self.grain_without_key), *self.grain_after_key]}
         if self.suffix == "_history":

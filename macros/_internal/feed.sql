@@ -40,6 +40,7 @@
         "unresolved": {},
         "on_gap": "warn",
         "on_overlap": "warn",
+        "on_key_conflict": "warn",
     }) }}
 {% endmacro %}
 
@@ -64,6 +65,7 @@
         "replica_identity": ["undeclared", "default", "full", "index", "nothing"],
         "on_gap": ["warn", "fail", "ignore"],
         "on_overlap": ["warn", "fail", "ignore"],
+        "on_key_conflict": ["warn", "fail", "ignore"],
     }) }}
 {% endmacro %}
 

@@ -1,9 +1,10 @@
 {#
     Spark (3.5.7) shows `*********(redacted)` in place of the value of a setting or a table's property whose name or value has one of these in it, by default of
-    spark.sql.redaction.options.regex and spark.redaction.regex: the table `hourly` would not know how far it is. Such names and values are in hexadecimal digits there.
+    spark.sql.redaction.options.regex and spark.redaction.regex: the table `hourly` would not know how far it is. Such names and values are in hexadecimal digits there, and so are those with a sign that ends a
+    statement or a literal.
 #}
 {% macro shown_text(text) %}
-    {%- set is_hidden = modules.re.search("(?i)url|secret|password|token|access[.]?key", text | string) is not none -%}
+    {%- set is_hidden = modules.re.search("(?i)url|secret|password|token|access[.]?key|[;'\\\\]", text | string) is not none -%}
     {{ return("0x" ~ (text | string).encode("utf-8").hex() if is_hidden or (text | string).startswith("0x") else text | string) }}
 {% endmacro %}
 

@@ -104,6 +104,7 @@
         {%- if properties -%}
             {%- do alluvium.forget_other_log(properties) -%}
             {%- do properties.update({"declaration": alluvium.declared(alluvium.meaning_of_model()), "has_positions": "true"}) if alluvium.reads_own_log(model) -%}
+            {%- do properties.update(alluvium.key_conflict_properties()) -%}
             {%- do properties.update(alluvium.commit_properties_of_hudi(this)) if alluvium.is_hudi() -%}
             {%- do alluvium.remember("written", this, "true") -%}
             {%- do run_query(alluvium.set_properties_sql(this, properties, alluvium.properties_of_merged_table() if properties.generation else {})) -%}

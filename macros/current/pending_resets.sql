@@ -34,6 +34,7 @@
         {%- do alluvium.remember("reset_at", this, newest) if newest != known -%}
         {%- do alluvium.remember("resets", this, tojson(resets)) if resets -%}
         {%- do alluvium.remember("oldest_change", this, news.oldest_change) if news.oldest_change -%}
+        {%- do alluvium.check_key(change_log, feed, batches, resets, news) if alluvium.may_check_key(feed) -%}
     {%- endif -%}
     {{ return(resets) }}
 {% endmacro %}
@@ -136,6 +137,12 @@ select
     min(snapshot) as oldest_snapshot,
     max(snapshot) as newest_snapshot,
     coalesce(max(lacks_values), false) as lacks_values
+    {%- if alluvium.may_check_key(feed) %},
+    count_if(is_own and op = 'c') as create_count,
+    count_if(is_own and op in ('u', 'd')) as other_count,
+    min(key_value) as lowest_key,
+    max(key_value) as highest_key
+    {%- endif %}
     {%- if alluvium.has_undeclared_identity(feed) %},
     {#- Key-only images are all alike: NULL, or the defaults of the columns. #}
     coalesce(min(image_of_delete) <> max(image_of_delete), false) as has_whole_deletes
@@ -148,6 +155,10 @@ from (
         {{ alluvium.is_reset(feed) }} as is_reset,
         {{ alluvium.snapshot_of_row(feed) }} as snapshot,
         {{ alluvium.reset_position(feed) }} as position
+        {%- if alluvium.may_check_key(feed) %},
+        _cdc_op as op,
+        {{ alluvium.quoted_identifier(feed.key[0]) }} as key_value
+        {%- endif %}
     from {{ change_log }}
     where
         {%- if feed.full_dumps %}
@@ -168,6 +179,10 @@ from (
         true as is_reset,
         null as snapshot,
         {{ alluvium.snapshot_start(feed) }} as position
+        {%- if alluvium.may_check_key(feed) %},
+        null as op,
+        null as key_value
+        {%- endif %}
     from {{ other }}
     where {{ alluvium.ends_snapshot(["last"]) }}
     {%- endfor %}

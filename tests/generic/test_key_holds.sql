@@ -1,0 +1,8 @@
+{#
+    No event of the latest merge of a state contradicts the declared key (`on_key_conflict` in the source's YAML): it warns, with the number of such
+    events, until a later merge has none.
+#}
+{% test key_holds(model) %}
+{{ config(severity="warn", fail_calc="coalesce(sum(conflict_count), 0)") }}
+{{ alluvium.key_conflicts_of_latest_merge(model) if alluvium.may_query() else "select 1 as not_compiled" }}
+{% endtest %}
