@@ -13,7 +13,7 @@
         {%- if feed.on_key_conflict == "fail" -%}
             {{ exceptions.raise_compiler_error(said) }}
         {%- endif -%}
-        {%- do exceptions.warn(said) -%}
+        {%- do alluvium.warn(said) -%}
         {%- do alluvium.remember("key_conflicts", this, found.conflict_count) -%}
         {%- do alluvium.remember("key_conflict", this, said) -%}
     {%- endif -%}
