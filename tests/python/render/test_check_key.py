@@ -19,11 +19,11 @@ FOUND = {"conflict_count": 3, "create_count": 2, "key_values": '{"id":7}', "op":
 FOUND |= {"place_before": "a line 1"}
 
 
-def state(*, incremental: bool = True, properties: Any = (), **answers: Any) -> Renderer:
+def state(answers: Any = None, *, incremental: bool = True, properties: Any = ()) -> Renderer:
     renderer = shop()
     renderer.this, renderer.incremental = STATE, incremental
     said = [{"key": f"alluvium.{name}", "value": value} for name, value in properties]
-    renderer.answers = {"show tblproperties": said, "_cdc_kind = 'rejected'": [], "set alluvium.": [], **answers}
+    renderer.answers = {"show tblproperties": said, "_cdc_kind = 'rejected'": [], "set alluvium.": []} | (answers or {})
     return renderer
 
 
@@ -38,7 +38,7 @@ def state(*, incremental: bool = True, properties: Any = (), **answers: Any) -> 
 )
 @pytest.mark.parametrize("option", ["warn", "fail"])
 def test_check_key(news: dict[str, Any], is_asked: bool, option: str) -> None:
-    renderer = state(**{"conflict_count": [FOUND]})
+    renderer = state({"conflict_count": [FOUND]})
     arguments = (LOG, feed(on_key_conflict=option), BATCHES, RESETS, news)
     if is_asked and option == "fail":
         with pytest.raises(CompilationError, match=r"3 events contradict the key id \(on_key_conflict: fail\)"):
@@ -51,7 +51,8 @@ def test_check_key(news: dict[str, Any], is_asked: bool, option: str) -> None:
 
 def test_may_check_key(macros: Renderer) -> None:
     assert macros.render("may_check_key", feed())
-    for options in ({"key": []}, {"shape": "row"}, {"on_key_conflict": "ignore"}):
+    others: list[dict[str, Any]] = [{"key": []}, {"shape": "row"}, {"on_key_conflict": "ignore"}]
+    for options in others:
         assert not macros.render("may_check_key", feed(**options))
 
 
@@ -63,7 +64,7 @@ def test_knows_all_keys() -> None:
     assert not knows(state(), [])
     assert knows(state(properties=[("reset_at", "10")]), [])
     assert not knows(state(), snapshots="partial")
-    assert not knows(state(**{"_cdc_kind = 'rejected'": [{"_cdc_file_path": "a"}]}))
+    assert not knows(state({"_cdc_kind = 'rejected'": [{"_cdc_file_path": "a"}]}))
 
 
 def test_has_key_within(macros: Renderer) -> None:
