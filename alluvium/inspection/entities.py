@@ -39,7 +39,7 @@ from .schemas import Schema
 from .shapes import is_outbox
 from .snapshots import question_of_lone_rows
 from .table_changes import DeclaredTable, TableName, find_table
-from .types import TYPES_OF_UNITS, ProposedType, Values, propose_from_values, question_of_zone
+from .types import ProposedType, Values, propose_from_values, question_of_zone
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -457,7 +457,7 @@ def _entity_name(found: Found, reading: Reading) -> str:
 
 
 _NUMBERS = ("int32", "int64")
-_COUNTED_TIMES = {semantic_type for _, semantic_type in TYPES_OF_UNITS.values() if semantic_type}
+_ISO = "io.debezium.time.Iso"
 
 
 def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...]:
@@ -498,7 +498,10 @@ def _columns(reading: Reading, table: DeclaredTable | None) -> tuple[Column, ...
 
 def _without_doubt_of_zones(columns: Sequence[Column]) -> tuple[Column, ...]:
     """Where another local time is sent as a number, the mode is none that writes them as texts."""
-    are_numbers = any(column.type.semantic_type in _COUNTED_TIMES for column in columns)
+    are_numbers = any(
+        column.type.data_type in ("date", "timestamp_ntz") and not (column.type.semantic_type or "").startswith(_ISO)
+        for column in columns
+    )
     return tuple(
         replace(column, type=replace(column.type, question=None))
         if are_numbers and column.type.question == question_of_zone(column.name)

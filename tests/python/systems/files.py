@@ -108,7 +108,7 @@ def pagila_by_jdbc() -> System:
             ]
         },
         {"address": ["address_id"]},
-        asked={"address": "is the key address_id?"},
+        asked={"address": "is the key address_id, or is it city_id?"},
     )
 
 

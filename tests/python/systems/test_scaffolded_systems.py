@@ -40,6 +40,8 @@ def questions(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> 
         scaffold.write(root)
         asked |= {(system.name, feed.entity.name): feed.questions for feed in scaffold.feeds}
         answer(root / scaffold.sources, system)
+        # The histories, and the tests, of tables whose key was asked for.
+        plan(inspect(str(landing)), source_of(system), root, history=True).write(root)
     result: Any = dbtRunner().invoke(["--quiet", "build", "--project-dir", str(root), "--profiles-dir", str(root)])
     assert result.exception is None, result.exception
     failed = {node.node.name: node.message for node in result.result if node.status in ("error", "fail")}
@@ -59,6 +61,8 @@ def answer(file: Path, system: System) -> None:
         said = system.answers.get(table["name"], {})
         cdc = table.setdefault("config", {}).setdefault("meta", {}).setdefault("cdc", {})
         cdc |= said.get("cdc", {})
+        if table["name"] in system.key:
+            cdc.setdefault("key", list(system.key[table["name"]]))
         for column in table["columns"]:
             column |= said.get("columns", {}).get(column["name"], {})
     file.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
