@@ -64,7 +64,7 @@ judged as (
         and before._cdc_op <> 'r'
         {%- endif %}
         and not exists({{ resets_at }}, reset -> reset > before._cdc_position and reset <= _cdc_position) as is_second,
-        _cdc_op in ('u', 'd') and before is null and {{ "exists(" ~ resets_at ~ ", reset -> reset <= _cdc_position)" if knows_keys else "false" }} as is_unnamed
+        _cdc_op in ('u', 'd') and before is null and not is_created and {{ "exists(" ~ resets_at ~ ", reset -> reset <= _cdc_position)" if knows_keys else "false" }} as is_unnamed
     from preceded
 )
 
@@ -105,7 +105,8 @@ with followed as (
         _cdc_file_path,
         _cdc_line,
         lag({{ event.format("_cdc_op <> 'd'") }}) over (partition by {{ key | join(", ") }} order by _cdc_position) as before_here,
-        max(_cdc_op = 'd') over (partition by {{ (key + [transaction]) | join(", ") }}) as is_moved
+        max(_cdc_op = 'd') over (partition by {{ (key + [transaction]) | join(", ") }}) as is_moved,
+        max(_cdc_op in ('c', 'r')) over (partition by {{ key | join(", ") }}) as is_created
     from (
         {{ alluvium.changes_of_batches(change_log, batches) | indent(8) }}
     ) as changes

@@ -82,7 +82,7 @@ def test_key_conflicts_sql(connector: str, incremental: bool) -> None:
     assert ("slv_shop__orders_state" in sql) == incremental
     assert ("before._cdc_op <> 'r'" in sql) == (connector == "mongodb")
     without = renderer.sql("key_conflicts_sql", LOG, feed(), BATCHES, [], NEWS, False)
-    assert "before is null and false as is_unnamed" in fold(without)
+    assert "before is null and not is_created and false as is_unnamed" in fold(without)
 
 
 def test_key_conflict_message(macros: Renderer) -> None:
