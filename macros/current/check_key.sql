@@ -49,7 +49,8 @@
 #}
 {% macro key_conflicts_sql(change_log, feed, batches, resets, news, knows_keys) -%}
 {%- set key = alluvium.column_list(feed.key) -%}
-{%- set resets_at = alluvium.literal_array(alluvium.positions_of_resets(resets)) -%}
+{%- set resets = alluvium.positions_of_resets(resets) -%}
+{%- set is_after_reset = "exists(" ~ alluvium.literal_array(resets) ~ ", reset -> reset <= _cdc_position{})" -%}
 {{ alluvium.preceded_events(change_log, feed, batches, news) }},
 
 judged as (
@@ -63,8 +64,10 @@ judged as (
         {%- if feed.connector in ["mongodb", "sqlserver"] %}
         and before._cdc_op <> 'r'
         {%- endif %}
-        and not exists({{ resets_at }}, reset -> reset > before._cdc_position and reset <= _cdc_position) as is_second,
-        _cdc_op in ('u', 'd') and before is null and not is_created and {{ "exists(" ~ resets_at ~ ", reset -> reset <= _cdc_position)" if knows_keys else "false" }} as is_unnamed
+        {%- if resets %}
+        and not {{ is_after_reset.format(" and reset > before._cdc_position") }}
+        {%- endif %} as is_second,
+        _cdc_op in ('u', 'd') and before is null and not is_created and {{ is_after_reset.format("") if knows_keys else "false" }} as is_unnamed
     from preceded
 )
 
