@@ -86,7 +86,7 @@ where
         from (
             select lag(_cdc_position) over (partition by _cdc_file_path, _cdc_file_length order by _cdc_line) > _cdc_position as is_late
             from (
-                {{ alluvium.changes_of_batches(change_log, batches) | indent(16) }}
+                {{ alluvium.changes_of_batches(change_log, feed, batches) | indent(16) }}
                 and _cdc_op <> 'r'
             ) as changes
         ) as lines
@@ -111,7 +111,7 @@ with followed as (
         max(_cdc_op = 'd') over (partition by {{ (key + [transaction]) | join(", ") }}) as is_moved,
         max(_cdc_op in ('c', 'r')) over (partition by {{ key | join(", ") }}) as is_created
     from (
-        {{ alluvium.changes_of_batches(change_log, batches) | indent(8) }}
+        {{ alluvium.changes_of_batches(change_log, feed, batches) | indent(8) }}
     ) as changes
 ),
 

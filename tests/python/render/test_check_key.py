@@ -78,6 +78,7 @@ def test_key_conflicts_sql(connector: str, incremental: bool) -> None:
     renderer = state(incremental=incremental)
     sql = renderer.sql("key_conflicts_sql", LOG, feed(connector=connector), BATCHES, RESETS, NEWS, True)
     assert_parses(sql)
+    assert sql.count("_cdc_batch > 4 and _cdc_batch <= 6") == 2
     assert fold(renderer.sql("preceded_events", LOG, feed(connector=connector), BATCHES, NEWS)) in fold(sql)
     assert ("slv_shop__orders_state" in sql) == incremental
     assert ("before._cdc_op <> 'r'" in sql) == (connector == "mongodb")
