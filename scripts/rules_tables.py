@@ -71,7 +71,7 @@ def _sink_names() -> str:
 def _placeholders() -> str:
     rows = []
     for rule in rules.load("unavailable_values")["placeholders"].values():
-        images = "all" if "d" in rule["operations"] else "both of updates" if rule["in_before"] else "`after`"
+        images = "`before` and `after`" if rule["in_before"] else "`after`"
         rows.append([rule["product"], rule["since"], rule["values"], images, rule["remedy"]])
     return markdown(["connector", "since", "values", "images", "to get every value"], rows)
 

@@ -117,7 +117,7 @@ case
 {%- if feed.shape == "row" -%}
     row_image[{{ name }}] is null{{ " and map_contains_key(row_image, " ~ name ~ ")" if "default" in column.cdc }}
 {%- elif rule and feed.replica_identity != rule.complete_with -%}
-    op in ('{{ rule.operations | join("', '") }}') and {{ alluvium.is_placeholder(column, feed) }}
+    op in ('c', 'u'{{ ", 'd'" if rule.in_before }}) and {{ alluvium.is_placeholder(column, feed) }}
     {%- if feed.shape == "envelope" and not rule.in_before %}
                 and image_before[{{ name }}] is null
     {%- endif -%}

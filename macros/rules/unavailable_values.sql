@@ -1,7 +1,6 @@
 {#
     What stands in the place of a value that the row has and the event does not, by connector. `since` is the first version of the connector, `types` are
-    base types of Spark, `operations` are those whose row image may have it. `in_before`: an update's `before` image has it, too, so that nothing there
-    says that it is data. `complete_with`: the replica identity with which events have every value.
+    base types of Spark. `in_before`: `before` images have it, too, so that nothing there says that it is data. `complete_with`: the replica identity with which events have every value.
     Read in Debezium 3.7: UnchangedToastedPlaceholder, SqlServerChangeTablePointer, OracleDatabaseSchema, BinlogStreamingChangeEventSource,
     S3LargeMessagePostProcessor. MariaDB's connector has NULL where MySQL's has the placeholder.
 #}
@@ -13,7 +12,6 @@ placeholders:
     product: PostgreSQL
     since: "1.0"
     types: [string, binary, array, map, struct, decimal]
-    operations: [c, u]
     in_before: false
     complete_with: full
     values: out-of-line (TOAST) values that an update did not change
@@ -22,7 +20,6 @@ placeholders:
     product: SQL Server
     since: "3.6"
     types: [string, binary]
-    operations: [c, u]
     in_before: true
     values: values of varchar(max), nvarchar(max) and varbinary(max) that an update did not change
     remedy: "Take a new snapshot of the table, or add ReselectColumnsPostProcessor to the connector's `post.processors`."
@@ -30,7 +27,6 @@ placeholders:
     product: Oracle
     since: "1.8"
     types: [string, binary]
-    operations: [c, u, d]
     in_before: true
     values: LOB, XML, JSON and extended string values that an update did not change
     remedy: "Set `lob.enabled=true` and take a new snapshot of the table, or add ReselectColumnsPostProcessor to the connector's `post.processors`."
@@ -38,7 +34,6 @@ placeholders:
     product: MySQL
     since: "3.7"
     types: [string, binary]
-    operations: [c, u, d]
     in_before: true
     values: BLOB and TEXT values that an update did not change (`binlog_row_image=NOBLOB`)
     remedy: "Set `binlog_row_image=FULL` in the server and take a new snapshot of the table."

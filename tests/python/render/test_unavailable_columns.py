@@ -79,7 +79,7 @@ def test_is_placeholder(macros: Renderer) -> None:
         ({}, "op in ('c', 'u') and ", True),
         ({"shape": "flattened"}, "op in ('c', 'u') and ", False),
         ({"replica_identity": "full"}, "", False),
-        ({"connector": "sqlserver", "replica_identity": "full"}, "op in ('c', 'u') and ", False),
+        ({"connector": "sqlserver", "replica_identity": "full"}, "op in ('c', 'u', 'd') and ", False),
         ({"connector": "oracle", "replica_identity": "full"}, "op in ('c', 'u', 'd') and ", False),
         ({"connector": "mysql"}, "op in ('c', 'u', 'd') and ", False),
         ({"connector": "mariadb"}, "", False),
