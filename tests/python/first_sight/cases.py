@@ -123,7 +123,7 @@ def answer(project: Path, build: Build) -> None:
                 table["columns"].append({"name": name, **more})
             else:
                 column.update(more)
-    path.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
 
 def copy(build: Build, bucket: Path, part: str) -> Path:
