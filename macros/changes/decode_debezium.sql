@@ -98,14 +98,14 @@ parsed as (
         from_json(
             concat('[', {{ alluvium.with_quoted_constants("value") }}, ',{"line_length":', length(value), '}]'),
             'array<{{ alluvium.record_type(feed) }}>',
-            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
+            {{ alluvium.json_options(["allowSingleQuotes", "allowNonNumericNumbers"]) }}
         ) as lines
         {%- if alluvium.reads_json_numbers(feed) %},
         -- Numbers as texts, digit by digit.
         from_json(
             concat('[', {{ alluvium.numbers_as_texts(alluvium.with_quoted_constants("value")) }}, ']'),
             'array<{{ alluvium.record_type(feed) }}>',
-            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false')
+            {{ alluvium.json_options(["allowSingleQuotes", "allowNonNumericNumbers"]) }}
         ) as number_lines
         {%- endif %}
     from records

@@ -36,7 +36,7 @@
         {%- do unwrapped.append("get_json_object(field, '" ~ path ~ "')") -%}
     {%- endfor -%}
     transform_values(
-            from_json(transform(array({{ document }}), json -> {{ alluvium.with_quoted_constants("json") }})[0], 'map<string,string>'),
+            from_json(transform(array({{ document }}), json -> {{ alluvium.with_quoted_constants("json") }})[0], 'map<string,string>', {{ alluvium.json_options() }}),
             (name, field) -> if(startswith(field, '{"$'), coalesce({{ unwrapped | join(", ") }}, field), field)
         )
 {%- endmacro %}

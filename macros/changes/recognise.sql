@@ -259,7 +259,7 @@ coalesce(
 map_concat(
     {#- Equal names would stop the run. #}
     map_filter(
-        coalesce(from_json(record_fields[if(record_fields['op'] = 'd', 'before', 'after')], 'map<string,string>'), cast(map() as map<string,string>)),
+        coalesce(from_json(record_fields[if(record_fields['op'] = 'd', 'before', 'after')], 'map<string,string>', {{ alluvium.json_options() }}), cast(map() as map<string,string>)),
         (name, item) -> not startswith(name, '{{ prefix }}')
     ),
     transform_keys(
@@ -294,7 +294,7 @@ map_contains_key({{ record }}, 'payload') and
 
 
 {% macro row_of_record(record) %}
-    {{ return("if(is_wrapped, from_json(" ~ record ~ "['payload'], 'map<string,string>'), " ~ record ~ ")") }}
+    {{ return("if(is_wrapped, from_json(" ~ record ~ "['payload'], 'map<string,string>', " ~ alluvium.json_options() ~ "), " ~ record ~ ")") }}
 {% endmacro %}
 
 

@@ -68,7 +68,7 @@
     {%- set record = "number_lines[0].value" if feed.store_envelope else "number_lines[0]" -%}
     {%- if feed.reads_envelopes -%}
         {%- set row = alluvium.row_of_record(record) -%}
-        {{ return("if(is_envelope, from_json((" ~ row ~ ")[if(record_op = 'd', 'before', 'after')], 'map<string,string>'), " ~ row ~ ")") }}
+        {{ return("if(is_envelope, from_json((" ~ row ~ ")[if(record_op = 'd', 'before', 'after')], 'map<string,string>', " ~ alluvium.json_options() ~ "), " ~ row ~ ")") }}
     {%- endif -%}
     {%- if feed.shape != "envelope" -%}
         {{ return(alluvium.row_of_record(record)) }}
@@ -122,3 +122,16 @@
             )
         ))
 {%- endmacro %}
+
+
+{#
+    Options of from_json (Spark 3.5.7): without the limits of Jackson's for a text (20,000,000 characters) and a number (1000 digits), of which the first line
+    above one would be malformed. The depth stays at 1000: what copies a value has that limit, too.
+#}
+{% macro json_options(disallowed=[]) %}
+    {%- set options = ["'maxStringLen', '2147483647'", "'maxNumLen', '2147483647'"] -%}
+    {%- for option in disallowed -%}
+        {%- do options.append("'" ~ option ~ "', 'false'") -%}
+    {%- endfor -%}
+    {{ return("map(" ~ options | join(", ") ~ ")") }}
+{% endmacro %}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from render.harness import Renderer
 
 from .events import (
     HEARTBEAT,
@@ -20,6 +21,9 @@ from .events import (
     zipped,
 )
 from .project import Feed, Project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TYPES = {"id": "int32", "born": {"type": "int32", "name": "io.debezium.time.Date", "version": 1}, "name": "string"}
 COLUMNS = {"id": "int", "born": "date", "name": "string"}
@@ -220,3 +224,12 @@ def test_change_log_has_op_and_source_time(project: Project) -> None:
     assert found == {"c", "u", "d", "t", "m", None}
     (row,) = [row for row in project.log("envelopes") if row["id"] == 4]
     assert (row["_cdc_source_ts"], row["_cdc_transaction_id"]) == ("2024-05-01 12:00:00.104", "103")
+
+
+@pytest.mark.parametrize(("begin", "letter", "length", "end"), [('"', "x", 20_000_001, '"'), ("", "1", 1_001, "")])
+def test_texts_and_numbers_of_any_length_are_read(
+    spark: SparkSession, begin: str, letter: str, length: int, end: str
+) -> None:
+    record = f"concat('{{\"a\":{begin}', repeat('{letter}', {length}), '{end}}}')"
+    read = f"from_json({record}, 'map<string,string>', {Renderer().render('json_options')})['a']"
+    assert spark.sql(f"select length({read})").collect()[0][0] == length

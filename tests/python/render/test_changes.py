@@ -361,6 +361,12 @@ def test_has_only_fields(macros: Renderer) -> None:
     assert_expression_parses(stored)
 
 
+def test_json_options(macros: Renderer) -> None:
+    assert macros.render("json_options", ["allowSingleQuotes"]) == (
+        "map('maxStringLen', '2147483647', 'maxNumLen', '2147483647', 'allowSingleQuotes', 'false')"
+    )
+
+
 def test_delivery_columns(macros: Renderer) -> None:
     confluent = macros.sql("delivery_columns", feed())
     name = macros.render("pattern_of_layout", "confluent")["pattern"]
@@ -443,7 +449,9 @@ def test_is_wrapped_asks_for_the_whole_wrapper(macros: Renderer) -> None:
     )
     assert '"payload":null' in macros.sql("record_kind", feed(), "'change'")
     assert '"payload":null' not in macros.sql("record_kind", of_column, "'change'")
-    assert macros.sql("row_of_record", "x") == "if(is_wrapped, from_json(x['payload'], 'map<string,string>'), x)"
+    assert macros.sql("row_of_record", "x") == (
+        f"if(is_wrapped, from_json(x['payload'], 'map<string,string>', {macros.render('json_options')}), x)"
+    )
 
 
 def test_types_of_the_parts_of_a_record(macros: Renderer) -> None:
