@@ -63,7 +63,7 @@
             allowed or "those that " ~ this ~ " was built with; others need " ~ alluvium.rebuild_command(this),
         ) %}
     {%- endif -%}
-    {%- do alluvium.require_placed_rows(properties) if is_incremental() and alluvium.is_kept_by_key(model) -%}
+    {%- do alluvium.require_placed_rows(properties) if alluvium.is_run() and is_incremental() and alluvium.is_kept_by_key(model) -%}
     {%- do alluvium.remember("key", this, key) if alluvium.is_run() -%}
 {% endmacro %}
 

@@ -55,7 +55,7 @@ def test_unit_test_of_a_state_has_the_settings_of_its_model(policy: str, value: 
     meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": policy}}
     renderer = unit_test("model.state", meta=meta)
     sql = renderer.sql("current_state", given(LOG))
-    assert f"from {LOG} where _cdc_kind = 'change')" in sql
+    assert f"from {LOG} where _cdc_kind = 'change' and " in sql
     assert renderer.queries == []
     assert renderer.render("own_config") is renderer.nodes["model.state"]["config"]
     assert renderer.render("own_model")["name"] == "slv_shop__orders_state"
