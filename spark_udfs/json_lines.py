@@ -13,39 +13,40 @@ if TYPE_CHECKING:
 
 # What may stand between records that are not one a line: an array's commas and brackets, the separator of RFC 7464.
 _BETWEEN = re.compile(r"[ \t\r\n,\x1e\[\]]*")
+_BLANKS = b" \t\r\n"
+_NO_RECORDS = (b"", b"null")
 _TEXT_OR_BLANKS = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 
 
 def json_records(chunks: Iterable[bytes]) -> Values:
     r"""Read the records of a text.
 
-    A line that is one record is given as it is, without its ending ``\n`` or ``\r\n``. An empty line is a record
-    ``''``, and a last line without ``\n`` is one, too. From the first line on that is more or less than one record
-    (records without line breaks between them, an array, records over several lines) the records are counted instead
-    of the lines. A line that is neither is given as it is.
+    The first line that is not blank decides. If it is one record, or nothing that can be read, each line is given as it
+    is, without its ending ``\n`` or ``\r\n``: an empty line is a record ``''``, a last line without ``\n`` is one, too.
+    If it is more or less than one record (records without line breaks between them, an array, a record over several
+    lines), the records are given.
 
     Args:
         chunks: of the text, in UTF-8, UTF-16 or UTF-32; the first has 4 bytes or all.
     """
     lines = _lines(_in_utf8(chunks))
     for line in lines:
-        if not is_other(line):
-            yield _decode(line.removesuffix(b"\r"))
-            continue
-        rest, broken = [line], None
-        try:
-            rest.extend(lines)
-        except FileError as error:
-            broken = error
-        yield from _rest(b"\n".join(rest).decode("utf-8", "surrogateescape"), broken)
+        if is_other(line):
+            yield from _records_or_lines(line, lines)
+            return
+        yield _decode(line.removesuffix(b"\r"))
+        if line.strip(_BLANKS) not in _NO_RECORDS:
+            break
+    for line in lines:
+        yield _decode(line.removesuffix(b"\r"))
 
 
 def is_other(line: bytes) -> bool:
     """Whether a line may be more or less than one record, at a glance."""
     if line.startswith(b"{"):
         return not line.rstrip().endswith(b"}") or b"}{" in line or b"} {" in line or b"}\r{" in line
-    text = line.strip(b" \t\r\n")
-    return text not in (b"", b"null") and not text.startswith(b"{")
+    text = line.strip(_BLANKS)
+    return text not in _NO_RECORDS and not text.startswith(b"{")
 
 
 def _in_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -87,32 +88,33 @@ def _record(text: str) -> str | Rejected:
     return text if text.isascii() else _decode(text.encode("utf-8", "surrogateescape"))
 
 
-def _rest(text: str, broken: FileError | None) -> Values:
-    """Records from the first line on that may be more or less than one."""
-    position = 0
-    while position < len(text):
-        end = _end_of_line(text, position)
-        line = text[position:end]
-        if is_other(line.encode("utf-8", "surrogateescape")) and _is_other_than_lines(text, position, end):
-            yield from _sequence(text, position, is_torn=broken is not None)
-            break
-        yield _record(line.removesuffix("\r"))
-        position = end + 1
+def _records_or_lines(first: bytes, more: Iterator[bytes]) -> Values:
+    lines, broken = [first], None
+    try:
+        lines.extend(more)
+    except FileError as error:
+        broken = error
+    text = b"\n".join(lines).decode("utf-8", "surrogateescape")
+    if _is_other_than_lines(text):
+        yield from _sequence(text, is_torn=broken is not None)
+    else:
+        for line in lines:
+            yield _decode(line.removesuffix(b"\r"))
     if broken:
         raise broken
 
 
-def _is_other_than_lines(text: str, position: int, end: int) -> bool:
+def _is_other_than_lines(text: str) -> bool:
     """Whether records begin here that are more or less than a line each."""
-    begin = _after(_BETWEEN, text, position)
+    begin = _after(_BETWEEN, text, 0)
     if begin >= len(text):
-        return "[" in text[position:begin]
+        return "[" in text
     found = _value(text, begin)
-    return isinstance(found[0], dict) and text[position:end].strip(" \t\r") != text[begin : found[1]]
+    return isinstance(found[0], dict) and text[: _end_of_line(text, 0)].strip(" \t\r") != text[begin : found[1]]
 
 
-def _sequence(text: str, position: int, *, is_torn: bool) -> Values:
-    depth = 0
+def _sequence(text: str, *, is_torn: bool) -> Values:
+    position = depth = 0
     is_whole = not is_torn
     while True:
         begin = _after(_BETWEEN, text, position)

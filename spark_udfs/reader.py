@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from alluvium.spark_udfs.avro import MAGIC as AVRO_MAGIC
@@ -30,6 +31,8 @@ _OPEN = {"avro": open_avro, "parquet": open_parquet}
 _MAGIC = [*(magic for _, magic in _CONTAINERS), *(codec.magic for codec in CODECS)]
 # What is told by name, and not read.
 _OTHERS = ((b"PK\x03\x04", "zip"), (b"ORC", "ORC"), (b"SEQ", "a SequenceFile of Hadoop's"), (b"7z\xbc\xaf", "7z"))
+# As `is_container` in macros/bronze/bronze_records.sql has them.
+_COMPRESSED = re.compile(r"\.(?:gz|bz2|zst|zstd|snappy|lz4|lzo|xz|deflate)$", re.IGNORECASE)
 _NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\r\x1e")
 
 
@@ -73,7 +76,7 @@ def kind_of(content: bytes, path: str) -> Kind:
         return Kind(promised, name, chunks)
     if any(magic.startswith(content) for magic in _MAGIC):
         raise FileError("truncated", f"{len(content)} bytes")
-    if not codec and not _NO_TEXT.isdisjoint(start[:_LOOKED_AT]):
+    if not codec and (start and _COMPRESSED.search(path) or not _NO_TEXT.isdisjoint(start[:_LOOKED_AT])):
         said = next(
             (said for magic, said in _OTHERS if content.startswith(magic)), f"first bytes: {start[:4].hex(' ')}"
         )

@@ -155,9 +155,9 @@ BAD: dict[str, tuple[Line, str, str | None]] = {
     "bracket behind an empty object": (text(created(7)) + ",{}] x", "malformed_json", None),
     "bracket behind a length": (text(created(7)) + ',{"line_length":9}] x', "malformed_json", None),
     "single quotes": ("{'op': 'c'}", "malformed_json", None),
-    # Spark would take it for the text "NaN", with its quotes.
-    "number that JSON has not": (text(created(7, other="?")).replace('"?"', "NaN"), "malformed_json", None),
-    "infinity that JSON has not": (text(created(7, other="?")).replace('"?"', "-Infinity"), "malformed_json", None),
+    # Read as the value that JSON has no number for; no column but one of floating point can have it.
+    "number that JSON has not": (text(created(7, other="?")).replace('"?"', "NaN"), "type_misfit", "other"),
+    "infinity that JSON has not": (text(created(7, other="?")).replace('"?"', "-Infinity"), "type_misfit", "other"),
     "row like a heartbeat": ('{"id":1,"name":"x","ts_ms":5}', "unknown_shape", None),
     "row like a transaction": ('{"id":"1","status":"END","price":5}', "unknown_shape", None),
     "row like a schema change": ('{"id":"1","ddl":"x","databaseName":"y"}', "unknown_shape", None),

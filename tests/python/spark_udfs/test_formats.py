@@ -43,6 +43,8 @@ def test_any_other_file_is_one_error_row(content: bytes, path: str | None) -> No
         (b"PAR1" + bytes(20) + b"PAR1", "x", "corrupt"),
         (b"", "x.gz", "truncated"),
         (b"\x1f", "x", "truncated"),
+        (b"text", "x.json.gz", "unknown_format"),
+        (b"text", "x.ZST", "unknown_format"),
     ],
 )
 def test_a_file_without_a_whole_beginning_is_judged_by_what_there_is(content: bytes, path: str, code: str) -> None:

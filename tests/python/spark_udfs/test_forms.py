@@ -92,7 +92,6 @@ def test_what_is_cut_off_or_damaged_gives_no_other_record(name: str) -> None:
         "".join(f"\x1e{record}\n" for record in RECORDS),
         "\n".join(INDENTED),
         f"[{', '.join(INDENTED)}]",
-        RECORDS[0] + "\n" + RECORDS[1] + RECORDS[2],
         "\ufeff" + "".join(RECORDS),
     ],
 )
@@ -110,6 +109,8 @@ def test_records_that_are_not_one_a_line(text: str, encoding: str) -> None:
         # Lines of their own keep their numbers, whatever is among them.
         ('{"a":1}\n\nERROR\n{"a":2}\n{"a":', ['{"a":1}', "", "ERROR", '{"a":2}', '{"a":']),
         ('ERROR\n{"a":1}', ["ERROR", '{"a":1}']),
+        ('{"a":1}\n{"a":2}{"a":3}\n[{"a":4}]', ['{"a":1}', '{"a":2}{"a":3}', '[{"a":4}]']),
+        ('null\n{"a":2}{"a":3}', ["null", '{"a":2}', '{"a":3}']),
         ("[1,2,3]", ["[1,2,3]"]),
         ('{"a":1}5{"a":2}\n{"a":3}', ['{"a":1}5{"a":2}', '{"a":3}']),
         ('{"a":1}{"b":2}5\n{"a":3}', ['{"a":1}', '{"b":2}', "5", '{"a":3}']),
