@@ -76,7 +76,7 @@ def kind_of(content: bytes, path: str) -> Kind:
         return Kind(promised, name, chunks)
     if any(magic.startswith(content) for magic in _MAGIC):
         raise FileError("truncated", f"{len(content)} bytes")
-    if not codec and (start and _COMPRESSED.search(path) or not _NO_TEXT.isdisjoint(start[:_LOOKED_AT])):
+    if not codec and ((start and _COMPRESSED.search(path)) or not _NO_TEXT.isdisjoint(start[:_LOOKED_AT])):
         said = next(
             (said for magic, said in _OTHERS if content.startswith(magic)), f"first bytes: {start[:4].hex(' ')}"
         )
