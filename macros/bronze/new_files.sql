@@ -17,9 +17,25 @@
     {%- do alluvium.warn_of_other_declaration(feed, change_log, runs) -%}
     {%- if not runs -%}
         {#- Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived. -#}
-        {%- do alluvium.warn(feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place?") -%}
+        {%- do alluvium.warn(
+            feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place? Spark lists nothing whose name, or whose folder's, begins with _ or ."
+        ) -%}
+    {%- elif not runs | selectattr("is_wanted") | list -%}
+        {%- do alluvium.warn_of_partition(feed) -%}
     {%- endif -%}
     {{ return(runs | selectattr("is_wanted") | list) }}
+{% endmacro %}
+
+
+{# Files of the next day land beside the folder of one day, where no run looks. As alluvium.inspection.names tells partitions. #}
+{% macro warn_of_partition(feed) %}
+    {%- set folder = feed.location.rstrip("/").split("/") | last -%}
+    {%- if modules.re.fullmatch("(?i)(?!(table|table_?name|topic|entity|collection)=)[^=]+=.*|(?:(year|month|day|hour|date|dt|ds)[-_.])?((19|20)\\d\\d([-_.]?\\d\\d){0,2}|\\d\\d?)", folder) -%}
+        {%- do alluvium.warn(
+            feed.name ~ ": nothing new at " ~ feed.location ~ ", which is the folder of one partition. What lands in the next one is not read:"
+            ~ " declare the folder above as `external.location`."
+        ) -%}
+    {%- endif -%}
 {% endmacro %}
 
 

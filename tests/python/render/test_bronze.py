@@ -292,7 +292,40 @@ def test_new_files_warns_of_a_place_without_files(macros: Renderer) -> None:
     assert macros.warnings == []
     macros.answers["with listed as"] = []
     assert macros.render("new_files", feed(), LOG) == []
-    assert macros.warnings == ["shop.orders: no file found at /landing/orders. Is it the right place?"]
+    (warning,) = macros.warnings
+    assert warning.startswith(
+        "shop.orders: no file found at /landing/orders. Is it the right place? Spark lists nothing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_warned"),
+    [
+        ("orders/2026-11-22", True),
+        ("orders/2026/11/", True),
+        ("orders/day=2026-11-22", True),
+        ("orders/DT-20261122", True),
+        ("orders/country=Peru", True),
+        ("orders/table=orders", False),
+        ("orders2026", False),
+        ("orders_2026", False),
+        ("orders/1234", False),
+    ],
+)
+def test_warn_of_partition(macros: Renderer, folder: str, is_warned: bool) -> None:
+    macros.render("warn_of_partition", feed(location=f"/landing/{folder}"))
+    assert bool(macros.warnings) == is_warned
+    assert all("declare the folder above" in warning for warning in macros.warnings)
+
+
+def test_new_files_warns_of_a_partition_that_has_no_new_ones(macros: Renderer) -> None:
+    day = feed(location="/landing/day=1")
+    macros.answers = {"refresh table": [], "with listed as": [run_of("/a", "/b")]}
+    macros.render("new_files", day, LOG)
+    assert macros.warnings == []
+    macros.answers["with listed as"] = [run_of("/a", "/b") | {"is_wanted": False}]
+    macros.render("new_files", day, LOG)
+    assert len(macros.warnings) == 1
 
 
 def test_files_of_batch(macros: Renderer) -> None:
