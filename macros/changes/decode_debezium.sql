@@ -118,22 +118,22 @@ parsed as (
 {%- if feed.shape == "row" %}
 
 {{ alluvium.operations_of_rows(feed) }},
-{%- endif %}
 
--- Where the record says that its change lies in the order.
+-- Where the row says that its change lies in the order.
 placed as (
     select
         *,
         {{ alluvium.source_position(feed) | indent(8) }} as source_position
-    from {{ "operations" if feed.shape == "row" else "typed" }}
+    from operations
 ),
+{%- endif %}
 
 -- The verdict on each row.
 verdicts as (
     select
         *,
         {{ alluvium.reject_reason(feed) | indent(8) }} as verdict
-    from placed
+    from {{ "placed" if feed.shape == "row" else "typed" }}
 ),
 
 -- Messages of another tool by their name.
@@ -178,10 +178,14 @@ texts as (
     from sent
 ),
 
--- Each column's value.
+-- Each column's value{{ "" if feed.shape == "row" else ", and where the record says that its change lies in the order" }}.
 typed as (
     select
         *,
+        {%- if feed.shape != "row" %}
+        {#- Here, as Spark (3.5.7) takes seven passes more to resolve one more query on top of another. #}
+        {{ alluvium.source_position(feed) | indent(8) }} as source_position,
+        {%- endif %}
         {%- for column in alluvium.declared_columns(feed) %}
         {{ alluvium.decode_column(column, feed) }} as {{ alluvium.value_of(column.name) }}{{ "," if not loop.last }}
         {%- endfor %}

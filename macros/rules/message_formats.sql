@@ -3,7 +3,8 @@
     other files, and `forms`. A record is of a format if one of its forms holds:
     - `has`: fields that are there, NULL or not;
     - `matches`: by the path of a field, a regular expression that its text has to match (Java's and Python's). The text of an object or array is its
-      JSON without blanks, of NULL there is none; the path `*` is each field whose value is an object, one at least. The first name of a path has to be there;
+      JSON without blanks, of NULL there is none. The first name of a path has to be there. The path `*`, alone, is each field whose value is an object, one at
+      least; a format with it comes last;
     - `may_have`: if given, the record has no other fields than these and those above.
     The first format that holds counts. A form names what hardly any row of a table has together: one name, such as `type`, is never enough.
     A format that is read one day gets `read`, with the paths of `operation`, `before`, `after`, `key`, `position` and `time`.
@@ -19,14 +20,6 @@
     - {has: [id, source], matches: {specversion: "^[0-9.]+$", type: "^io[.]debezium[.]"}}
     - {has: [id, source, type], matches: {specversion: "^[0-9.]+$", data: '^[{]"(before|after)":'}}
     - {has: [id, source, type], matches: {specversion: "^[0-9.]+$", data.payload: '^[{]"(before|after)":'}}
-- name: Avro's JSON encoding
-  source: https://avro.apache.org/docs/1.12.0/specification/#json-encoding
-  advice: Land Avro files, or JSON of `org.apache.kafka.connect.json.JsonConverter`.
-  forms:
-    - {has: [op, source], matches: {ts_ms: '^[{]"long":'}}
-    - {has: [op, source], matches: {after: '^[{]"[A-Za-z_]\w*([.][A-Za-z_]\w*)+":[{]'}}
-    - {has: [op, source], matches: {before: '^[{]"[A-Za-z_]\w*([.][A-Za-z_]\w*)+":[{]'}}
-    - {matches: {"*": '^[{]"(string|bytes)":"([^"\\]|\\.)*"[}]$|^[{]"(int|long|float|double)":-?[0-9.eE+-]+[}]$|^[{]"boolean":(true|false)[}]$'}}
 - name: Canal JSON
   source: https://github.com/alibaba/canal/wiki/Canal-Kafka-RocketMQ-QuickStart
   forms:
@@ -189,6 +182,14 @@
   advice: Land the values with a Kafka Connect sink, which keeps their offsets.
   forms:
     - {has: [key, payload], matches: {topic: ".", partition: "^[0-9]+$", offset: "^[0-9]+$", tstype: "."}}
+- name: Avro's JSON encoding
+  source: https://avro.apache.org/docs/1.12.0/specification/#json-encoding
+  advice: Land Avro files, or JSON of `org.apache.kafka.connect.json.JsonConverter`.
+  forms:
+    - {has: [op, source], matches: {ts_ms: '^[{]"long":'}}
+    - {has: [op, source], matches: {after: '^[{]"[A-Za-z_]\w*([.][A-Za-z_]\w*)+":[{]'}}
+    - {has: [op, source], matches: {before: '^[{]"[A-Za-z_]\w*([.][A-Za-z_]\w*)+":[{]'}}
+    - {matches: {"*": '^[{]"(string|bytes)":"([^"\\]|\\.)*"[}]$|^[{]"(int|long|float|double)":-?[0-9.eE+-]+[}]$|^[{]"boolean":(true|false)[}]$'}}
 {%- endset -%}
 {{ return(fromyaml(rules)) }}
 {%- endmacro %}

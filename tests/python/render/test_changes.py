@@ -547,7 +547,6 @@ def test_format_of_message_reads_the_record_in_its_wrapper(macros: Renderer) -> 
     sql = macros.sql("format_of_message", feed(store_envelope=True), [])
     assert "map_keys(from_json(if(size(array_except(json_object_keys(get_json_object(value, '$.value'))," in sql
     assert "array(map_keys(row_image))" in macros.sql("format_of_message", feed(shape="row"), [])
-    assert macros.sql("has_mark", "x", "y").endswith("get_json_object(x, mark.path) rlike mark.pattern)")
 
 
 def test_forms_of_messages_are_those_of_the_table(macros: Renderer) -> None:
