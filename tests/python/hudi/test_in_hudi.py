@@ -54,6 +54,7 @@ MORE_SUITES = {
 }
 
 
+@pytest.mark.slow
 def test_partitions_and_bugs_of_merge() -> None:
     modules = [*BUGS_OF_MERGE, f"{PIPELINE}/test_partitions.py"]
     assert " passed" in run("--file-format", "hudi_mor", "-m", "not slow", *modules)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from .events import lines, postgresql
 from .project import Feed, Project
 
@@ -71,8 +73,9 @@ FEEDS = [
         key=["item_id"],
         models=("log", "state"),
         before={2: remember},
+        slow=True,
     ),
-    Feed("key_of_its_own", COLUMNS, [SNAPSHOT, RIGHT, *LATE], key=["item_id"], models=("log", "state")),
+    Feed("key_of_its_own", COLUMNS, [SNAPSHOT, RIGHT, *LATE], key=["item_id"], models=("log", "state"), slow=True),
     Feed(
         "key_that_fails",
         COLUMNS,
@@ -85,6 +88,7 @@ FEEDS = [
 ]
 
 
+@pytest.mark.slow
 def test_events_that_contradict_the_key_are_counted_until_the_next_merge(project: Project) -> None:
     assert SEEN["key_conflicts"] == "3"
     # In hexadecimal digits, for its signs (shown_text).
@@ -96,6 +100,7 @@ def test_events_that_contradict_the_key_are_counted_until_the_next_merge(project
     assert found(project, "key_of_others") == {"key_conflicts": "0", "key_conflict": ""}
 
 
+@pytest.mark.slow
 def test_nothing_else_is_counted(project: Project) -> None:
     assert found(project, "key_of_its_own") == {}
     current = [row for row in project.state("key_of_its_own") if not row["_is_deleted"]]

@@ -320,6 +320,7 @@ FEEDS = [
         ],
         key=("id", "other"),
         models=("log", "state"),
+        slow=True,
     ),
     Feed(
         "bad_rows",
@@ -462,6 +463,7 @@ def test_good_nested_values_arrive_as_they_are(project: Project) -> None:
     assert (empty["counts"], none["inside"], none["counts"]) == ({}, None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DELETES)
 def test_the_key_decides_a_delete_whatever_its_image_has(project: Project, name: str) -> None:
     number, _, reason, detail = DELETES[name]
@@ -476,6 +478,7 @@ def test_the_key_decides_a_delete_whatever_its_image_has(project: Project, name:
         assert logged["_cdc_unknown_columns"] == str(detail).split(", ")
 
 
+@pytest.mark.slow
 def test_what_a_deletes_image_has_is_exact_or_none(project: Project) -> None:
     columns = {
         name: detail
