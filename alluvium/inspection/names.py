@@ -6,9 +6,13 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from alluvium import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # What the Confluent sink writes beside each file of values: store.kafka.keys, store.kafka.headers.
 _BESIDE_VALUES = {"keys", "headers"}
@@ -19,6 +23,8 @@ _DATE = re.compile(
     r"(\d{1,2}|(19|20)\d\d([-_.]?\d\d){0,2}([-_.T]?\d\d([-_.:]?\d\d){0,2})?|(19|20)\d\d-?W\d\d|\d\d[-_.]\d\d[-_.](19|20)\d\d)",
     re.IGNORECASE,
 )
+# A folder further up that is called as a topic is hardly the topic's.
+_MOST_FOLDERS = 4
 # Hive-style partitions that are not parts of one table.
 _NAMES_OF_TABLES = {"table", "table_name", "tablename", "topic", "entity", "collection"}
 
@@ -65,8 +71,11 @@ def parse_name(path: str) -> ObjectName:
     is_named = match is not None and "topic" in found and match.start("topic") > full.rfind("/")
     end = match.end("topic") if match and "topic" in found and not is_named else full.rfind("/")
     folders = list(PurePosixPath(full[1:end]).parts)
+    kept = _folders_of_table(folders, found["topic"] if is_named else None)
+    if is_named:
+        kept = next((place for place in range(1, kept) if _says_the_year(folders[place])), kept)
     partitioned_by: list[str] = []
-    while folders and _is_made_by_partitioner(folders[-1]):
+    while len(folders) > kept:
         name, equals, _ = folders.pop().partition("=")
         if equals and name != "partition":
             partitioned_by.insert(0, unquote(name))
@@ -142,16 +151,16 @@ def name_of_folder(path: str) -> str | None:
     return None
 
 
-def without_partitions(location: str) -> str:
-    """A folder without the parts at its end that a partitioner has made; as it is where no folder with a name is left.
+def without_partitions(location: str, topic: str | None = None) -> str:
+    """A folder without the parts at its end that are of one day or batch; as it is where no folder with a name is left.
 
     Args:
         location: a local folder, or a bucket's address with a scheme.
+        topic: that the names of its files say, or None.
     """
     scheme, separator, path = location.rpartition("://")
-    kept = path.split("/")
-    while kept and _is_made_by_partitioner(kept[-1]):
-        kept.pop()
+    folders = path.split("/")
+    kept = folders[: _folders_of_table(folders, topic)]
     return f"{scheme}{separator}{'/'.join(kept)}" if len(kept) > 1 and kept[-1] else location
 
 
@@ -168,6 +177,26 @@ def name_filter(topic: str, layout: str | None) -> str:
 def escaped_glob(name: str) -> str:
     """A name as the pattern that it alone fits."""
     return "".join(f"\\{letter}" if letter in "\\*?[]{}" else letter for letter in name)
+
+
+def _folders_of_table(folders: Sequence[str], topic: str | None) -> int:
+    """How many folders lead to all files of a table.
+
+    A topic in the files' names tells it below a folder of its name, whatever the few folders in between are
+    (``items/batch_17``, ``items/2026/Q1``).
+    """
+    kept = len(folders)
+    while kept and _is_made_by_partitioner(folders[kept - 1]):
+        kept -= 1
+    if topic is None:
+        return kept
+    names = {topic.lower(), topic.lower().rpartition(".")[2]}
+    places = range(kept, max(kept - _MOST_FOLDERS, 0), -1)
+    return next((n for n in places if unquote(folders[n - 1]).rpartition("=")[2].lower() in names), kept)
+
+
+def _says_the_year(folder: str) -> bool:
+    return _is_made_by_partitioner(folder) and ("=" in folder or re.search(r"(19|20)\d\d", folder) is not None)
 
 
 def _is_made_by_partitioner(folder: str) -> bool:

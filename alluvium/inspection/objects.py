@@ -93,8 +93,11 @@ def open_storage(location: str) -> Storage:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether Spark leaves an object out: a part of its path begins with ``_`` or ``.``, unless it is a partition."""
-    return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in PurePosixPath(path).parts)
+    """Whether Spark leaves an object out: by a part of its path (HadoopFSUtils.shouldFilterOutPathName in 3.5.7)."""
+    return any(
+        part.startswith(".") or (part.startswith("_") and "=" not in part) or part.endswith("._COPYING_")
+        for part in PurePosixPath(path).parts
+    )
 
 
 class LocalStorage:

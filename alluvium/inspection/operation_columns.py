@@ -122,6 +122,14 @@ CONVENTIONS = (
         ("", "N", "A"),
         before=("X",),
     ),
+    Convention("SAP ODP", ("ODQ_ENTITYCNTR",), "https://help.sap.com/docs/", ("-1",), ("0", "1")),
+    Convention(
+        "ClickHouse, Materialize",
+        ("sign", "_sign", "mz_diff"),
+        "https://clickhouse.com/docs/engines/table-engines/mergetree-family/collapsingmergetree",
+        ("-1",),
+        ("1",),
+    ),
     Convention("SAP SLT", ("OPERATION_FLAG", "IUUT_OPERAT_FLAG"), "https://help.sap.com/docs/", *_IUD),
     Convention(
         "SAP Datasphere",

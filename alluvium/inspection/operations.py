@@ -37,8 +37,10 @@ _OPERATION = re.compile(
 _DELETED = (
     r"(?:^|_)(?:is_?)?(?:soft_?|marked_(?:as_|for_)?)?(?:deleted?|deletion|del|removed?|removal|purged|tombstone)"
 )
-_FLAG = re.compile(rf"{_DELETED}(?:_?(?:flag|ind|indicator|mark|marker|yn))?$")
+_FLAG = re.compile(rf"{_DELETED}(?:_?(?:flag|flg|ind|indicator|mark|marker|yn))?$")
 _TIME = re.compile(rf"{_DELETED}_?(?:at|on|date|day|time|ts|timestamp|datetime|dt)(?:_(?:utc|ms|us))?$")
+# More words than these are a sentence.
+_MOST_PARTS = 3
 _TRUE = {"true": "false", "t": "f", "yes": "no", "y": "n", "1": "0", "x": ""}
 
 
@@ -74,13 +76,14 @@ def operation_of(name: str, values: Values, *, is_row: bool = True) -> Operation
         return _by_convention(found, quoted, values)
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     if is_row and _TIME.search(plain):
-        return Operation(f"{quoted} is not null")
-    if _FLAG.search(plain) and (condition := _flag(quoted, values)):
-        return Operation(condition)
+        has_zero = values.lowest is not None and values.lowest <= 0
+        return Operation(f"{quoted} > 0" if has_zero else f"{quoted} is not null")
+    if _FLAG.search(plain) and (is_row or _flag(quoted, values)):
+        return Operation(_flag(quoted, values))
     is_named = _OPERATION.search(plain) is not None
     if _are_operations(values.words, is_named=is_named, is_row=is_row):
-        deletes = sorted(word for word in values.words if word.lower() in _DELETES)
-        before = sorted(word for word in values.words if word.lower() in _BEFORE)
+        deletes = sorted(word for word in values.words if _parts(word) & _DELETES)
+        before = sorted(word for word in values.words if _parts(word) & _BEFORE)
         return Operation(_one_of(quoted, deletes or _unseen_deletes(values.words)), _one_of(quoted, before))
     if is_named and is_row and _are_codes(values):
         return Operation(None)
@@ -135,10 +138,10 @@ def _by_convention(convention: Convention, quoted: str, values: Values) -> Opera
 
 
 def _as_seen(values: Collection[str], words: Collection[str]) -> list[str]:
-    """Values in the case of those that were seen; of several, those that were seen, if any was."""
-    cased = [value.upper() if any(map(str.isupper, words)) else value for value in values]
-    cased = [value.lower() if words and all(word == word.lower() for word in words) else value for value in cased]
-    return [value for value in cased if value in words] or cased[:1]
+    """All values of a convention, in the case of those that were seen: one that was not seen yet may come."""
+    if any(map(str.isupper, words)):
+        return [value.upper() for value in values]
+    return [value.lower() for value in values] if words and {*words} == {*map(str.lower, words)} else list(values)
 
 
 def _one_of(quoted: str, values: Collection[str], *, is_number: bool = False) -> str | None:
@@ -155,22 +158,36 @@ def _flag(quoted: str, values: Values) -> str | None:
     if kinds == {"integer"}:
         is_flag = values.lowest in (0, 1) and values.highest in (0, 1)
         return f"{quoted} = 1" if is_flag else None
-    words = {word.lower() for word in values.words}
+    words = {word.strip().lower() for word in values.words}
     for yes, no in _TRUE.items():
         if words and words <= {yes, no}:
-            seen = next((word for word in values.words if word.lower() == yes), None)
-            return f"{quoted} = '{seen or (yes.upper() if any(map(str.isupper, values.words)) else yes)}'"
+            seen = {word for word in values.words if word.strip().lower() == yes}
+            if len(seen) > 1 or values.words not in ({*map(str.upper, values.words)}, {*map(str.lower, values.words)}):
+                return f"lower({quoted}) = '{yes}'" if yes else None
+            return f"{quoted} = '{seen.pop() if seen else yes.upper() if any(map(str.isupper, values.words)) else yes}'"
     return None
 
 
+def _parts(word: str) -> set[str]:
+    """A word in lower case, and the words of which it is made (``ItemDeleted``, ``INSERT_ROWS``, ``Row Delete``)."""
+    plain = word.strip()
+    parts = re.split(r"[\s_.:-]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower())
+    return {plain.lower(), *(part for part in parts if len(part) > 2 and len(parts) <= _MOST_PARTS)}
+
+
 def _are_operations(words: Collection[str], *, is_named: bool, is_row: bool) -> bool:
-    seen = {word.lower() for word in words}
-    if is_named and (seen & _DELETES or (seen and seen <= _OTHERS | _BEFORE)):
+    seen = {word.strip().lower() for word in words}
+    parts = set[str]().union(*map(_parts, words))
+    known = _DELETES | _BEFORE | _OTHERS
+    signs = [sign for sign in _SIGNS if len(sign.intersection(map(str.strip, words))) > 1]
+    if is_named and (parts & _DELETES or (seen and seen <= _OTHERS | _BEFORE) or signs):
         return True
-    if any(len(sign.intersection(words)) > 1 for sign in _SIGNS) and seen <= _DELETES | _BEFORE | _OTHERS:
+    if is_named and any(len(part) > 2 for part in parts & known):
+        return True
+    if signs and seen <= known:
         return True
     # A letter is no word: grades have a D, too.
-    return is_row and any(len(word) > 2 for word in seen & (_DELETES | _BEFORE))
+    return is_row and any(len(part) > 2 for part in parts & (_DELETES | _BEFORE))
 
 
 def _unseen_deletes(words: Collection[str]) -> list[str]:

@@ -20,7 +20,7 @@ def location_of(inspection: Inspection, entity: Entity) -> str:
     """
     if entity.location:
         return f"{inspection.location}/{entity.location}"
-    return inspection.location if inspection.file else without_partitions(inspection.location)
+    return inspection.location if inspection.file else without_partitions(inspection.location, entity.topic)
 
 
 def is_at(inspection: Inspection, entity: Entity, location: str | None) -> bool:

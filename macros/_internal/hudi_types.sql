@@ -91,7 +91,7 @@
 
 {# As the catalog has it: a view may be built alone, after its table's model has got another format. That of the model for one that is not there, or that this run has made. #}
 {% macro format_of_table(table) %}
-    {%- set built = load_relation(table) if execute else none -%}
+    {%- set built = load_relation(table) if alluvium.may_query() else none -%}
     {%- if built and built.is_hudi is not none -%}
         {{ return("hudi" if built.is_hudi else "delta") }}
     {%- endif -%}

@@ -36,8 +36,8 @@
 - name: GoldenGate JSON
   source: https://docs.oracle.com/en/middleware/goldengate/big-data/
   forms:
-    - {matches: {op_type: "^(I|U|D|T|K|R)$", after: "^[{]"}}
-    - {matches: {op_type: "^(I|U|D|T|K|R)$", before: "^[{]"}}
+    - {matches: {op_type: "^(I|U|D|T|K|R|INSERT|UPDATE|DELETE|TRUNCATE)$", after: "^[{]"}}
+    - {matches: {op_type: "^(I|U|D|T|K|R|INSERT|UPDATE|DELETE|TRUNCATE)$", before: "^[{]"}}
     - {has: [table, op_ts, pos], matches: {op_type: "^T$"}, may_have: [current_ts, csn, tokens, primary_keys, before, after]}
 - name: AWS DMS messages
   source: https://docs.aws.amazon.com/dms/latest/userguide/CHAP_Target.Kinesis.html
@@ -157,6 +157,7 @@
   source: https://developer.salesforce.com/docs/atlas.en-us.change_data_capture.meta/change_data_capture/
   forms:
     - {matches: {ChangeEventHeader: "^[{]"}}
+    - {matches: {payload.ChangeEventHeader: "^[{]"}}
 - name: Azure Event Hubs Capture
   source: https://learn.microsoft.com/azure/event-hubs/event-hubs-capture-overview
   advice: The change is bytes in `Body`. Land the events with a Kafka Connect sink, which Event Hubs serves over Kafka's protocol.
@@ -182,6 +183,60 @@
   advice: Land the values with a Kafka Connect sink, which keeps their offsets.
   forms:
     - {has: [key, payload], matches: {topic: ".", partition: "^[0-9]+$", offset: "^[0-9]+$", tstype: "."}}
+- name: Values in objects (Cassandra, ScyllaDB, YugabyteDB)
+  source: https://debezium.io/documentation/reference/stable/connectors/cassandra.html
+  advice: Have the connector send plain values; for YugabyteDB, set the transform `YBExtractNewRecordState`.
+  forms:
+    - {has: [op, source], matches: {after: '^[{]"[^"]*":[{]"value":[^{}]*[}](,"[^"]*":(null|[{]"value":[^{}]*[}]))*[}]$'}}
+    - {has: [op, source], matches: {before: '^[{]"[^"]*":[{]"value":[^{}]*[}](,"[^"]*":(null|[{]"value":[^{}]*[}]))*[}]$'}}
+- name: Hasura event triggers
+  source: https://hasura.io/docs/2.0/event-triggers/payload/
+  forms:
+    - {matches: {event.op: "^[A-Z]+$", event.data: "^[{]", trigger: "."}}
+- name: AWS Lambda events (SQS, SNS, Kinesis, DynamoDB)
+  source: https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-create.html
+  advice: Land the records that are inside of `Records`, each on a line.
+  forms:
+    - {matches: {Records: '^\[[{].*"(eventSource|EventSource)":"aws:'}, may_have: []}
+- name: Snowflake's Kafka connector
+  source: https://docs.snowflake.com/en/user-guide/kafka-connector-overview
+  advice: The change is in `RECORD_CONTENT`. Land the values of the topic with a sink for files.
+  forms:
+    - {has: [RECORD_METADATA, RECORD_CONTENT]}
+- name: OpenLogReplicator
+  source: https://github.com/bersler/OpenLogReplicator
+  advice: Have Debezium's connector for Oracle read OpenLogReplicator (`database.connection.adapter` is `olr`).
+  forms:
+    - {has: [scn], matches: {payload: '^\[[{]"op":"'}}
+- name: MongoDB oplog entries
+  source: https://www.mongodb.com/docs/manual/core/replica-set-oplog/
+  forms:
+    - {has: [ts, ns, o], matches: {op: "^(i|u|d|c|n)$"}}
+- name: CouchDB changes
+  source: https://docs.couchdb.org/en/stable/api/database/changes.html
+  forms:
+    - {has: [seq, id], matches: {changes: '^\[[{]"rev":'}}
+- name: Feldera
+  source: https://docs.feldera.com/formats/json
+  forms:
+    - {matches: {insert: "^[{]"}, may_have: []}
+    - {matches: {delete: "^[{]"}, may_have: []}
+- name: Debezium's envelopes inside of another message
+  source: https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-events
+  advice: Land the envelope alone, each on a line.
+  forms:
+    - {matches: {value: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
+    - {matches: {message: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
+    - {matches: {data: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
+    - {matches: {event: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
+    - {matches: {payload: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
+    - {matches: {records: '(?s)^(?=.*"source" *:)(?=.*"op" *:)\[.*"(before|after)" *:'}}
+- name: Values with more of Kafka's record beside them (Aiven, Kafka REST)
+  source: https://github.com/Aiven-Open/s3-connector-for-apache-kafka#data-format
+  advice: Land the value alone. For Aiven's sinks, set `format.output.fields` to `value` and `format.output.envelope` to `false`.
+  forms:
+    - {matches: {value: "^[{]"}, may_have: []}
+    - {has: [offset], matches: {value: "^[{]"}, may_have: [key, timestamp, headers, topic, partition]}
 - name: Avro's JSON encoding
   source: https://avro.apache.org/docs/1.12.0/specification/#json-encoding
   advice: Land Avro files, or JSON of `org.apache.kafka.connect.json.JsonConverter`.

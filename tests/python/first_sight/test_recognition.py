@@ -37,7 +37,12 @@ def test_messages_of_other_tools(tmp_path: Path, case: str, folder: str, name: s
     [
         ("is_delete", "is_delete", "is_delete", None),
         ("qlik", "header__change_oper", "header__change_oper = 'D'", "header__change_oper = 'B'"),
-        ("change-feed", "_change_type", "_change_type = 'delete'", "_change_type = 'update_preimage'"),
+        (
+            "change-feed",
+            "_change_type",
+            "_change_type = 'delete'",
+            "_change_type in ('update_preimage', 'update_before')",
+        ),
         ("sqlserver-capture", "__$operation", '"`__$operation` = 1"', '"`__$operation` = 3"'),
     ],
 )

@@ -22,18 +22,13 @@ if TYPE_CHECKING:
 ROW = {"id": 1, "name": "lamp"}
 CLOUD_EVENT = {"id": "name:shop;lsn:1", "source": "/debezium/postgresql/shop", "specversion": "1.0", "type": "changed"}
 AVRO = {"before": None, "after": None, "source": {"connector": "postgresql"}, "op": "c"}
+ENVELOPE = {"before": None, "after": {"id": 1}, "source": {"lsn": 1}, "op": "c"}
 MESSAGES: dict[str, list[dict[str, Any]]] = {
     "CloudEvents": [
         {**CLOUD_EVENT, "iodebeziumop": "r", "data": None},
         {**CLOUD_EVENT, "type": "io.debezium.connector.postgresql.DataChangeEvent", "data": "AQ=="},
         {**CLOUD_EVENT, "data": {"before": None, "after": ROW}},
         {**CLOUD_EVENT, "data": {"schema": {"type": "struct", "fields": []}, "payload": {"after": ROW}}},
-    ],
-    "Avro's JSON encoding": [
-        {**AVRO, "after": {"shop.public.items.Value": ROW}},
-        {**AVRO, "before": {"shop.public.items.Value": ROW}, "op": "d"},
-        {**AVRO, "ts_ms": {"long": 1}},
-        {"id": 1, "name": {"string": 'a "lamp"'}, "qty": {"int": -4}, "price": {"double": 1.5}, "note": None},
     ],
     "Canal JSON": [
         {"data": [ROW], "old": None, "type": "INSERT", "database": "d", "table": "t", "isDdl": False, "id": 7, "ts": 1},
@@ -132,6 +127,37 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
     "Records dumped by kcat": [
         {"topic": "t", "partition": 0, "offset": 1, "tstype": "create", "ts": 1, "key": "1", "payload": "{}"}
     ],
+    "Values in objects (Cassandra, ScyllaDB, YugabyteDB)": [
+        {"op": "u", "source": {}, "after": {"id": {"value": 1, "set": True}, "name": None}},
+        {"op": "d", "source": {}, "before": {"id": {"value": "a", "deletion_ts": None, "set": True}}, "after": None},
+    ],
+    "Hasura event triggers": [
+        {"id": "u", "event": {"op": "INSERT", "data": {"old": None, "new": {"id": 1}}}, "trigger": {"name": "t"}}
+    ],
+    "AWS Lambda events (SQS, SNS, Kinesis, DynamoDB)": [
+        {"Records": [{"messageId": "m", "body": "{}", "eventSource": "aws:sqs"}]},
+    ],
+    "Snowflake's Kafka connector": [{"RECORD_METADATA": {"offset": 1}, "RECORD_CONTENT": {"op": "c"}}],
+    "OpenLogReplicator": [{"scn": 1, "tm": 2, "xid": "x", "payload": [{"op": "begin"}]}],
+    "MongoDB oplog entries": [{"ts": {"t": 1, "i": 1}, "op": "i", "ns": "shop.items", "o": {"_id": 1}}],
+    "CouchDB changes": [{"seq": "1-x", "id": "a", "changes": [{"rev": "1-y"}]}],
+    "Feldera": [{"insert": {"id": 1}}, {"delete": {"id": 1}}],
+    "Debezium's envelopes inside of another message": [
+        {"key": "k", name: value}
+        for name in ("value", "message", "data", "event", "payload")
+        for value in (ENVELOPE, json.dumps(ENVELOPE))
+    ]
+    + [{"records": [{"value": ENVELOPE}]}],
+    "Values with more of Kafka's record beside them (Aiven, Kafka REST)": [
+        {"value": {"id": 1, "__op": "c"}},
+        {"key": "k", "value": {"id": 1}, "offset": 0, "timestamp": "2026-01-01T00:00:00Z"},
+    ],
+    "Avro's JSON encoding": [
+        {**AVRO, "after": {"shop.public.items.Value": ROW}},
+        {**AVRO, "before": {"shop.public.items.Value": ROW}, "op": "d"},
+        {**AVRO, "ts_ms": {"long": 1}},
+        {"id": 1, "name": {"string": 'a "lamp"'}, "qty": {"int": -4}, "price": {"double": 1.5}, "note": None},
+    ],
 }
 
 ROWS: list[dict[str, Any]] = [
@@ -154,6 +180,12 @@ ROWS: list[dict[str, Any]] = [
     {"id": 1, "detail": {"string": 1}},
     {"id": 1, "detail": {"string": "a"}, "other": {"a": 1}},
     {"id": 1, "topic": "t", "partition": 0, "offset": 1, "payload": "{}"},
+    {"id": 1, "value": '{"source": "web", "op": "sum"}', "data": {"before": 1, "after": 2}},
+    {"id": 1, "ts": 1, "op": "u", "ns": "n"},
+    {"insert": "x"},
+    {"key": "k", "value": "v", "offset": 1},
+    {"key": "theme", "value": '{"dark": true}'},
+    {"id": 1, "value": {"amount": 1}},
 ]
 
 

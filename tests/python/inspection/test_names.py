@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from alluvium.inspection.names import ObjectName, name_of_folder, parse_name
+from alluvium.inspection.names import ObjectName, name_of_folder, parse_name, without_partitions
 from alluvium.inspection.objects import is_hidden
 
 CONFLUENT = ObjectName("topics/shop.orders", "shop.orders", "confluent", 2, 300, "json", None, ())
@@ -82,6 +82,44 @@ def test_folders_of_a_time_are_no_tables(day: str) -> None:
     assert parse_name(f"orders/{day}/part-1.json").folder == "orders"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "orders_2026-11-20.json",
+        "orders.2026-11-20.json",
+        "orders2026-12-31.json",
+        "shop_orders_full_2026-11-20.jsonl.gz",
+        "orders-2026-11-20.json",
+    ],
+)
+def test_a_date_is_no_partition_and_offset(name: str) -> None:
+    said = parse_name(f"daily/{name}")
+    assert (said.folder, said.layout, said.partition, said.offset) == ("daily", None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("items/batch_000001/shop.public.items+0+7.json", "items"),
+        ("items/2026/Q1/shop.public.items+0+7.json", "items"),
+        ("raw/shop.public.items/v1/2026/01/shop.public.items+0+7.json", "raw/shop.public.items"),
+        ("all/ingest=2026-01-01/eu-west-1/shop.public.items+0+7.json", "all"),
+        ("2026/landing/shop.public.items+0+7.json", "2026/landing"),
+        # Without a topic in its name nothing says where the table ends.
+        ("raw/2026/orders/part-1.json", "raw/2026/orders"),
+        ("raw/batch_000001/shop.public.items+0+7.json", "raw/batch_000001"),
+    ],
+)
+def test_folder_of_a_topic(path: str, folder: str) -> None:
+    assert parse_name(path).folder == folder
+
+
+def test_folder_of_a_part_that_is_inspected_alone() -> None:
+    assert without_partitions("s3://b/items/batch_1/2026", "shop.public.items") == "s3://b/items"
+    assert without_partitions("s3://b/items/batch_1/2026") == "s3://b/items/batch_1"
+    assert without_partitions("/items/a/b/c/d/e", "shop.public.items") == "/items/a/b/c/d/e"
+
+
 @pytest.mark.parametrize("folder", ["1001", "20241301x", "v2", "orders_2024", "table=orders", "topic=shop.orders"])
 def test_other_folders_are(folder: str) -> None:
     assert parse_name(f"raw/{folder}/dt=2024/part-1.json").folder == f"raw/{folder}"
@@ -107,6 +145,7 @@ def test_name_of_a_folder(path: str, expected: str | None) -> None:
     [
         ("_SUCCESS", True),
         ("a/.tmp/b.json", True),
+        ("a/b.json._COPYING_", True),
         ("_delta_log/00.json", True),
         ("_region=eu/a.json", False),
         ("a/b.json", False),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dbt.adapters.spark.relation import SparkRelation
 
-from .feeds import shop
+from .feeds import column, shop
 from .harness import Renderer, assert_parses, relation
 
 ORDERS = "__dbt__cte__shop__orders"
@@ -72,6 +72,7 @@ def test_unit_test_of_a_history_and_of_views() -> None:
     assert f"from {LOG}" in renderer.sql("scd2_from_changes", given(LOG))
     renderer = unit_test("model.slv")
     assert renderer.sql("living_rows", given(STATE)).endswith(f"from {STATE} where not _is_deleted")
+    assert renderer.sql("declared_value", column("at", "timestamp_ntz"), given(STATE)) == "`at`"
     assert renderer.sql("changed_keys", given(STATE), ["id"]) == f"select `id` from {STATE}"
     assert renderer.queries == []
 
