@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 FOREIGN = "foreign_message: "
 """What is wrong with a line of such a format, before the format's name: the reason code of the macros."""
 _ADVICE = (
-    "No model reads them yet. Land Debezium's envelopes, or files with one row of the table in each record and its "
-    "operation in a column."
+    "Land Debezium's envelopes, or files with one row of the table in each record and its operation in a column."
 )
 
 
