@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 FOREIGN = "foreign_message: "
 """What is wrong with a line of such a format, before the format's name: the reason code of the macros."""
-_ADVICE = (
-    "Land Debezium's envelopes, or files with one row of the table in each record and its operation in a column."
-)
+_ADVICE = "Land Debezium's envelopes, or files with one row of the table in each record and its operation in a column."
 
 
 def format_of(record: Mapping[str, Any]) -> str | None:
