@@ -31,6 +31,7 @@ from .messages import FOREIGN
 from .mixtures import question_of_folders, question_of_tables
 from .names import is_doubtful, name_filter, name_of_folder
 from .numbers import may_be_times, question_of_numbers
+from .operation_columns import is_of_tool, is_sequence, is_time_of_loading
 from .operations import Operation, operation_of, question_of_operation
 from .order import Order, propose_order
 from .own_names import is_unfit_name, question_of_unfit_name
@@ -353,7 +354,8 @@ def _key(
     if of_messages and shape != "row" and not are_shared(reading.changes, of_messages.columns, are_all=are_all):
         return of_messages
     name = _entity_name(found, reading)
-    candidates = [column.name for column in columns if not column.has_nulls]
+    filled = [column.name for column in columns if not column.has_nulls]
+    candidates = [name for name in filled if not is_of_tool(name)] or filled
     weak = [column.name for column in columns if not column.type.data_type.startswith(_TYPES_OF_KEYS)]
     images = [change.after for change in reading.changes if change.after]
     key = (
@@ -412,13 +414,15 @@ def _names_connect_types(reading: Reading) -> bool:
 
 
 def _times(columns: Sequence[Column], reading: Reading) -> list[str]:
-    """Columns that may order rows; texts in ISO 8601 have the order of their times."""
-    return [
+    """Columns that may order rows, a tool's own first; texts in ISO 8601 have the order of their times."""
+    times = [
         column.name
         for column in columns
         if column.type.data_type.startswith("timestamp")
         or (column.name in reading.values and reading.values[column.name].are_iso_times)
     ]
+    numbered = [column.name for column in columns if is_sequence(column.name)]
+    return numbered + [name for name in times if not is_time_of_loading(name)]
 
 
 def _partitions(found: Found, reading: Reading) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -167,3 +168,30 @@ CONVENTIONS = (
     ),
 )
 """By tool; what is in none of them is recognised by words and names (operations)."""
+
+_OF_TOOLS = re.compile(
+    r"_airbyte_|_ab_cdc_|_fivetran_|_sdc_|_hoodie_|_dlt_|__hevo__|_metadata_|_peerdb_|header__|hvr_|__\$|metadata\$",
+    re.IGNORECASE,
+)
+_LOADED = re.compile(
+    r"(_airbyte_(extracted|emitted|loaded|normalized)|_sdc_(batched|extracted|received)|__hevo__(ingested|loaded)"
+    r"|_peerdb_synced)_at|_fivetran_synced",
+    re.IGNORECASE,
+)
+# What a tool numbers the changes by, as sorts.
+_SEQUENCES = ("_ab_cdc_lsn", "_sdc_sequence", "header__change_seq", "hvr_integ_seq")
+
+
+def is_of_tool(name: str) -> bool:
+    """Whether a tool has added a column to each row: it tells events apart, and no rows of the source."""
+    return _OF_TOOLS.match(name) is not None
+
+
+def is_time_of_loading(name: str) -> bool:
+    """Whether a column says when a tool has loaded a row, which is not when the row was changed."""
+    return _LOADED.fullmatch(name) is not None
+
+
+def is_sequence(name: str) -> bool:
+    """Whether a tool numbers the changes in a column."""
+    return name.lower() in _SEQUENCES

@@ -143,3 +143,22 @@ def test_rows_are_of_kafka_connect_where_its_types_are_named(
         table = table.replace_schema_metadata({"parquet.avro.schema": json.dumps(record)})
     pq.write_table(table, tmp_path / "rows.parquet")
     assert feeds_of(inspect(str(tmp_path)))[0].options["connector"] == connector
+
+
+@pytest.mark.parametrize(
+    ("added", "order"),
+    [
+        ({"_airbyte_raw_id": "r", "_airbyte_extracted_at": "2026-01-01T00:00:00Z", "_ab_cdc_lsn": 10}, "_ab_cdc_lsn"),
+        ({"_fivetran_id": "f", "_fivetran_synced": "2026-01-01T00:00:00Z"}, "..."),
+        ({"_fivetran_id": "f", "_fivetran_synced": "2026-01-01T00:00:00Z", "at": "2026-01-01T00:00:00Z"}, "at"),
+    ],
+)
+def test_columns_of_a_tool_tell_its_events_apart_and_no_rows(tmp_path: Path, added: dict[str, Any], order: str) -> None:
+    rows = [
+        {"id": number % 3, "name": "x"}
+        | {name: f"{value}{number}" if len(str(value)) == 1 else value for name, value in added.items()}
+        for number in range(5)
+    ]
+    entity = inspected(tmp_path, *rows)
+    assert not any(name.startswith(("_airbyte", "_ab", "_fivetran")) for key in entity.key.candidates for name in key)
+    assert f"sequence_by: [{order}]" in str(entity.order.question)
