@@ -74,7 +74,7 @@ def operation_of(name: str, values: Values, *, is_row: bool = True) -> Operation
     found = next((entry for entry in CONVENTIONS if entry.is_of(name)), None)
     if found and _fits(found, values):
         return _by_convention(found, quoted, values)
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    plain = _in_words(name)
     if is_row and _TIME.search(plain):
         has_zero = values.lowest is not None and values.lowest <= 0
         return Operation(f"{quoted} > 0" if has_zero else f"{quoted} is not null")
@@ -168,26 +168,28 @@ def _flag(quoted: str, values: Values) -> str | None:
     return None
 
 
+def _in_words(name: str) -> str:
+    """A name in lower case, with ``_`` between its words."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
 def _parts(word: str) -> set[str]:
-    """A word in lower case, and the words of which it is made (``ItemDeleted``, ``INSERT_ROWS``, ``Row Delete``)."""
+    """A word in lower case, and its parts if they are words (``ItemDeleted``, ``INSERT_ROWS``, ``Row Delete``)."""
     plain = word.strip()
-    parts = re.split(r"[\s_.:-]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower())
+    parts = re.split(r"[\s_.:-]+", _in_words(plain))
     return {plain.lower(), *(part for part in parts if len(part) > 2 and len(parts) <= _MOST_PARTS)}
 
 
 def _are_operations(words: Collection[str], *, is_named: bool, is_row: bool) -> bool:
     seen = {word.strip().lower() for word in words}
     parts = set[str]().union(*map(_parts, words))
-    known = _DELETES | _BEFORE | _OTHERS
-    signs = [sign for sign in _SIGNS if len(sign.intersection(map(str.strip, words))) > 1]
-    if is_named and (parts & _DELETES or (seen and seen <= _OTHERS | _BEFORE) or signs):
-        return True
-    if is_named and any(len(part) > 2 for part in parts & known):
-        return True
-    if signs and seen <= known:
-        return True
     # A letter is no word: grades have a D, too.
-    return is_row and any(len(part) > 2 for part in parts & (_DELETES | _BEFORE))
+    long = {part for part in parts if len(part) > 2}
+    known = _DELETES | _BEFORE | _OTHERS
+    is_sign = any(len(sign.intersection(map(str.strip, words))) > 1 for sign in _SIGNS)
+    if is_named:
+        return bool(parts & _DELETES or long & known or (seen and seen <= _OTHERS | _BEFORE) or is_sign)
+    return (is_sign and seen <= known) or (is_row and bool(long & (_DELETES | _BEFORE)))
 
 
 def _unseen_deletes(words: Collection[str]) -> list[str]:

@@ -15,15 +15,16 @@
     {#- What a run left that was killed after it had read files again. -#}
     {%- do alluvium.drop_superseded_rows(change_log) if runs | sum(attribute="superseded_count") -%}
     {%- do alluvium.warn_of_other_declaration(feed, change_log, runs) -%}
+    {%- set wanted = runs | selectattr("is_wanted") | list -%}
     {%- if not runs -%}
         {#- Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived. -#}
         {%- do alluvium.warn(
             feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place? Spark lists nothing whose name, or whose folder's, begins with _ or ."
         ) -%}
-    {%- elif not runs | selectattr("is_wanted") | list -%}
+    {%- elif not wanted -%}
         {%- do alluvium.warn_of_partition(feed) -%}
     {%- endif -%}
-    {{ return(runs | selectattr("is_wanted") | list) }}
+    {{ return(wanted) }}
 {% endmacro %}
 
 

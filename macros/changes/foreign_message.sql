@@ -15,8 +15,8 @@
 
 
 {#
-    The first format of which a form holds; NULL for none. No function with a lambda is inside of a lambda more than it has to be: for each, Spark (3.5.7)
-    resolves the whole statement four times more.
+    The first format with a form that holds, or NULL. Lambdas are nested as little as possible: each level makes Spark (3.5.7) resolve the whole statement
+    about four times more.
 #}
 {% macro format_of_message(feed, forms) -%}
 {%- set record = "get_json_object(value, '$.value')" if feed.store_envelope else "value" -%}

@@ -187,8 +187,8 @@
   source: https://debezium.io/documentation/reference/stable/connectors/cassandra.html
   advice: Have the connector send plain values; for YugabyteDB, set the transform `YBExtractNewRecordState`.
   forms:
-    - {has: [op, source], matches: {after: '^[{]"[^"]*":[{]"value":[^{}]*[}](,"[^"]*":(null|[{]"value":[^{}]*[}]))*[}]$'}}
-    - {has: [op, source], matches: {before: '^[{]"[^"]*":[{]"value":[^{}]*[}](,"[^"]*":(null|[{]"value":[^{}]*[}]))*[}]$'}}
+    - {has: [op, source], matches: {after: &objects '^[{]"[^"]*":[{]"value":[^{}]*[}](,"[^"]*":(null|[{]"value":[^{}]*[}]))*[}]$'}}
+    - {has: [op, source], matches: {before: *objects }}
 - name: Hasura event triggers
   source: https://hasura.io/docs/2.0/event-triggers/payload/
   forms:
@@ -225,11 +225,11 @@
   source: https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-events
   advice: Land the envelope alone, each on a line.
   forms:
-    - {matches: {value: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
-    - {matches: {message: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
-    - {matches: {data: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
-    - {matches: {event: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
-    - {matches: {payload: '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
+    - {matches: {value: &envelope '(?s)^(?=.*"source" *:)(?=.*"op" *:)[{].*"(before|after)" *:'}}
+    - {matches: {message: *envelope }}
+    - {matches: {data: *envelope }}
+    - {matches: {event: *envelope }}
+    - {matches: {payload: *envelope }}
     - {matches: {records: '(?s)^(?=.*"source" *:)(?=.*"op" *:)\[.*"(before|after)" *:'}}
 - name: Values with more of Kafka's record beside them (Aiven, Kafka REST)
   source: https://github.com/Aiven-Open/s3-connector-for-apache-kafka#data-format
