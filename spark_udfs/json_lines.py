@@ -31,7 +31,7 @@ def json_records(chunks: Iterable[bytes]) -> Values:
     """
     lines = _lines(_in_utf8(chunks))
     for line in lines:
-        if is_other(line):
+        if _is_other(line):
             yield from _records_or_lines(line, lines)
             return
         yield _decode(line.removesuffix(b"\r"))
@@ -41,12 +41,15 @@ def json_records(chunks: Iterable[bytes]) -> Values:
         yield _decode(line.removesuffix(b"\r"))
 
 
-def is_other(line: bytes) -> bool:
-    """Whether a line may be more or less than one record, at a glance."""
-    if line.startswith(b"{"):
-        return not line.rstrip().endswith(b"}") or b"}{" in line or b"} {" in line or b"}\r{" in line
-    text = line.strip(_BLANKS)
-    return text not in _NO_RECORDS and not text.startswith(b"{")
+def _is_other(line: bytes) -> bool:
+    """Whether a line is not one record. One that is torn is none, either: the text behind it decides."""
+    stripped = line.strip(_BLANKS)
+    if stripped in _NO_RECORDS:
+        return False
+    text = stripped.decode("utf-8", "surrogateescape")
+    value, end = _value(text, 0)
+    rest = text[_after(_BETWEEN, text, end) :]
+    return not isinstance(value, dict) or (end < len(text) and rest[:1] in ("", "{"))
 
 
 def _in_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -138,8 +141,8 @@ def _sequence(text: str, *, is_torn: bool) -> Values:
 def _value(text: str, begin: int) -> tuple[object, int]:
     """The JSON value that begins here and its end; None and the end of what is none."""
     try:
-        # Not one of the module's: it cannot be sent to the workers.
-        value, end = json.JSONDecoder().raw_decode(text, begin)
+        # Not one of the module: it cannot be sent to the workers. Python refuses integers of over 4,300 digits.
+        value, end = json.JSONDecoder(parse_int=float).raw_decode(text, begin)
     except json.JSONDecodeError as error:
         is_cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         return None, len(text) if is_cut_off else _end_of_line(text, begin)

@@ -57,7 +57,7 @@ def _binary(value: Any) -> Base64:
 
 
 _WRAPPERS: dict[str, Callable[[Any], Any]] = {
-    "$oid": str,
+    "$oid": Text,
     "$numberLong": int,
     "$numberInt": int,
     "$numberDouble": float,

@@ -220,7 +220,8 @@ def key_of_rows(
     unique = [name for name in candidates if _count(rows, name) == len(rows)]
     if any(name in named for name in unique):
         why = f"unique in {counted(len(rows), 'row')}"
-        return _single_key(entity, unique, candidates, folders, weak, Inserts(len(rows), len(rows) - 1), why)
+        constant = _constant(rows, named)
+        return _single_key(entity, unique, candidates, folders, weak, Inserts(len(rows), len(rows) - 1), constant, why)
     if not named:
         return Key((), f"no column of {len(rows)} rows is called like a key", "which columns are the key?")
     named.sort(key=lambda name: not is_own_key(name, entity))
@@ -257,7 +258,8 @@ def _unique(
         found = [columns for columns in likely if is_key(changes, columns)]
         if found and length == 1:
             unique = [name for (name,) in found]
-            return _single_key(entity, unique, candidates, folders, weak, count_inserts(changes), why)
+            inserts, constant = count_inserts(changes), _constant(rows, named)
+            return _single_key(entity, unique, candidates, folders, weak, inserts, constant, why)
         if found:
             doubt = "Each is unique in these files." if len(found) > 1 else "It may be unique by chance."
             return _asked(found, why, doubt)
@@ -302,6 +304,7 @@ def _single_key(
     folders: Sequence[str],
     weak: Collection[str],
     inserts: Inserts,
+    constant: Collection[str],
     why: str,
 ) -> Key:
     """The column that is the key: by its name, or where enough rows could have contradicted it and no other.
@@ -313,6 +316,7 @@ def _single_key(
         folders: columns that the files are parted by, the outermost first.
         weak: columns that are no key alone.
         inserts: what could have contradicted a column.
+        constant: columns that have one value in all rows.
         why: what says so.
     """
     named = [name for name in candidates if is_named_like_key(name)]
@@ -332,6 +336,11 @@ def _single_key(
         return _asked(answers, why, "Each is unique in these files.")
     (first,) = best
     others = [name for name in named if name != first]
+    # Where a key has two columns, the tenant or the like comes first; a reference comes behind the `id`.
+    scopes = [name for name in others if name in constant and candidates.index(name) < candidates.index(first)]
+    if scopes and first.lower() == "id":
+        more = f" alone, or together with {', '.join(scopes)}"
+        return _asked(answers, why, f"All rows have one value of {', '.join(scopes)}.", more)
     if not own and not parted:
         if first not in named:
             return _asked(answers, why, "Its name does not say so.")
@@ -340,6 +349,10 @@ def _single_key(
         if inserts.tests < MIN_TESTS:
             return _asked(answers, why, f"It may be unique by chance in {counted(inserts.rows, 'row')}.")
     return Key((first,), why)
+
+
+def _constant(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    return [name for name in names if _count(rows, name) == 1]
 
 
 def _count(rows: Sequence[Mapping[str, Any]], name: str) -> int:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from .objects import Storage
+
 LAKE_TABLE = "lake_table: "
 """What is wrong with such files, before the format's name."""
 
@@ -21,13 +23,13 @@ class LakeFormat:
     Attributes:
         name: of the format.
         log: regular expression of the path of a file of its log, below the table's folder.
-        said_of_log: the log, as users know it.
+        log_folder: the first folder of the log, as users know it.
         changes: what has the table's changes as rows, or None.
     """
 
     name: str
     log: str
-    said_of_log: str
+    log_folder: str
     changes: str | None = None
 
 
@@ -59,6 +61,14 @@ def tables_in(paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def table_above(storage: Storage) -> str | None:
+    """The format of the table that the location is a folder or a file of, or None."""
+    for entry in FORMATS:
+        if any(re.fullmatch(entry.log, path) for path in storage.above(entry.log_folder)):
+            return entry.name
+    return None
+
+
 def table_of(path: str, tables: Mapping[str, str]) -> str | None:
     """The folder of the table that an object is a part of."""
     folders = (str(folder).removeprefix(".") for folder in PurePosixPath(path).parents)
@@ -72,6 +82,6 @@ def advice_on_table(error: str) -> str | None:
         return None
     changes = f", or land {found.changes} as rows" if found.changes else ""
     return (
-        f"It is a table of its own: its log ({found.said_of_log}) says which of its files count; some may be removed. "
+        f"It is a table of its own: its log ({found.log_folder}) says which of its files count; some may be removed. "
         f"Read it with `source()` as the {found.name} table that it is, without `external`{changes}."
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -59,6 +61,12 @@ class Storage(Protocol):
 
     def objects(self) -> Iterator[StoredObject]:
         """Every object, in no certain order; see is_hidden."""
+
+    def above(self, folder: str) -> Iterator[str]:
+        """The objects in each folder of this name beside the location or beside a folder above it: ``folder/name``.
+
+        What may not be listed is left out: many users may list their own prefix only.
+        """
 
     def read(self, path: str, limit: int | None = None) -> bytes:
         """The object's content; of one that is longer than ``limit`` bytes, its first ones."""
@@ -146,6 +154,12 @@ class LocalStorage:
                 if not is_hidden(stored.path):
                     _require_text(Path(folder) / name)
                 yield stored
+
+    def above(self, folder: str) -> Iterator[str]:
+        """See Storage."""
+        for parent in (self._folder, *self._folder.parents) if self._file else self._folder.parents:
+            with suppress(OSError):
+                yield from (f"{folder}/{path.name}" for path in (parent / folder).iterdir())
 
     def _stored(self, file: Path) -> StoredObject:
         try:
@@ -243,6 +257,18 @@ class S3Storage:
             )
         self.file = name
         yield from single
+
+    def above(self, folder: str) -> Iterator[str]:
+        """See Storage; of each folder its first 1,000 objects."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        *parents, _ = accumulate(f"{part}/" for part in ("", *self._prefix.split("/")))
+        for parent in parents:
+            # The root of a bucket has no name.
+            listed = f"{parent}{folder}/".removeprefix("/")
+            with suppress(BotoCoreError, ClientError):
+                page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=listed)
+                yield from (f"{folder}/{entry['Key'].removeprefix(listed)}" for entry in page.get("Contents", []))
 
     def _below(self, prefix: str) -> Iterator[StoredObject]:
         from botocore.exceptions import BotoCoreError, ClientError

@@ -34,6 +34,8 @@ _OPERATION = re.compile(
     r"(?:^|_)(op|oper|operation|opcode|action|dml|(op|oper|operation|action|change|cdc|dml|crud|event)_?"
     r"(type|kind|mode|code|flag|ind|indicator|oper|operation|op))$"
 )
+# Of events and actions there are many kinds, of operations few.
+_CODE = re.compile(r"(op|oper|operation|opcode|dml|crud|cdc)(_|$)")
 _DELETED = (
     r"(?:^|_)(?:is_?)?(?:soft_?|marked_(?:as_|for_)?)?(?:deleted?|deletion|del|removed?|removal|purged|tombstone)"
 )
@@ -85,7 +87,7 @@ def operation_of(name: str, values: Values, *, is_row: bool = True) -> Operation
         deletes = sorted(word for word in values.words if _parts(word) & _DELETES)
         before = sorted(word for word in values.words if _parts(word) & _BEFORE)
         return Operation(_one_of(quoted, deletes or _unseen_deletes(values.words)), _one_of(quoted, before))
-    if is_named and is_row and _are_codes(values):
+    if is_named and is_row and _are_codes(values, digits=2 if _CODE.match(plain) else 1):
         return Operation(None)
     return None
 
@@ -189,19 +191,20 @@ def _are_operations(words: Collection[str], *, is_named: bool, is_row: bool) -> 
     is_sign = any(len(sign.intersection(map(str.strip, words))) > 1 for sign in _SIGNS)
     if is_named:
         return bool(parts & _DELETES or long & known or (seen and seen <= _OTHERS | _BEFORE) or is_sign)
-    return (is_sign and seen <= known) or (is_row and bool(long & (_DELETES | _BEFORE)))
+    # A letter of one's own for deletes, beside I and U.
+    strangers = len(seen - known)
+    return (is_sign and strangers <= (seen >= {"i", "u"})) or (is_row and bool(long & (_DELETES | _BEFORE)))
 
 
 def _unseen_deletes(words: Collection[str]) -> list[str]:
     """How such a column would say delete, by the values that it has; nothing where they do not tell."""
     sign = next((sign for sign in _SIGNS if sign.intersection(words)), set[str]())
-    return [word for word in sign if word.lower() in _DELETES]
+    is_whole = {word.strip().lower() for word in words} <= _DELETES | _BEFORE | _OTHERS
+    return [word for word in sign if is_whole and word.lower() in _DELETES]
 
 
-def _are_codes(values: Values) -> bool:
+def _are_codes(values: Values, digits: int) -> bool:
     """Whether they are a few numbers, of which nothing says what they mean."""
-    are_texts = bool(values.words) and all(re.fullmatch(r"-?[0-9]", word) for word in values.words)
-    are_numbers = (
-        values.lowest is not None and values.highest is not None and -9 <= values.lowest <= values.highest <= 9
-    )
-    return are_texts or are_numbers
+    ends = [str(end) for end in (values.lowest, values.highest) if end is not None]
+    seen = [*values.words, *ends]
+    return bool(seen) and all(re.fullmatch(rf"-?[0-9]{{1,{digits}}}", value) for value in seen)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from alluvium.spark_udfs.record import describe
 
 from .deliveries import Deliveries
-from .lake_tables import LAKE_TABLE, table_of, tables_in
+from .lake_tables import LAKE_TABLE, table_above, table_of, tables_in
 from .living_rows import RowChange, has_values, transaction_of
 from .mixtures import without_numbers
 from .names import ObjectName, has_last_offsets, has_other_extension, is_beside_values, parse_name
@@ -98,7 +98,8 @@ def list_entities(storage: Storage) -> tuple[list[Found], list[str], list[str]]:
     unnamed: list[tuple[StoredObject, ObjectName]] = []
     unlisted: list[tuple[StoredObject, ObjectName]] = []
     listed = list(storage.objects())
-    tables = tables_in(stored.path for stored in listed)
+    above = table_above(storage)
+    tables = {"": above} if above else tables_in(stored.path for stored in listed)
     for stored in listed:
         name = parse_name(stored.path)
         folder = table_of(stored.path, tables) if tables else None

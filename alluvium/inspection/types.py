@@ -245,7 +245,7 @@ class Base64(str):
 
 
 class Text(str):
-    """A text in a document of MongoDB that looks like bytes or a number, and is neither."""
+    """A text or an id in a document of MongoDB that may look like bytes or a number, and is neither."""
 
     __slots__ = ()
 

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
 from object_storage.server import lake
 
@@ -148,6 +149,16 @@ def test_single_object(bucket: str, landed: Path) -> None:
     for location in (f"s3a://{bucket}/cdc/{path}", str(landed / path)):
         (entity,) = inspect(location).entities
         assert (entity.topic, entity.objects, entity.lines) == (TOPIC, 1, 2)
+
+
+def test_part_of_a_table_in_a_bucket(bucket: str) -> None:
+    log, row = "cdc/t/_delta_log/00000000000000000000.json", "cdc/t/day=1/0.json"
+    client = boto3.client("s3")
+    for key in (log, row):
+        client.put_object(Bucket=bucket, Key=key, Body=b'{"id":1}')
+    for location in ("cdc/t/day=1", row):
+        assert [entity.lake_format for entity in inspect(f"s3://{bucket}/{location}").entities] == ["Delta"]
+    client.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": log}, {"Key": row}]})
 
 
 def test_no_more_of_an_object_is_read_than_asked_for(bucket: str, landed: Path) -> None:

@@ -39,6 +39,7 @@ def found(folder: Path, *records: Any) -> Entity:
         ({"$numberInt": "5"}, "bigint", None),
         ({"$numberLong": "5"}, "bigint", None),
         ({"$oid": "65f0c1e2a3b4c5d6e7f80001"}, "string", None),
+        ({"$oid": "650000000000000000000001"}, "string", None),
         ({"$date": 1_714_564_800_000}, "timestamp", None),
         ({"$date": {"$numberLong": "-62135596800001"}}, "timestamp", None),
         ({"$date": "2024-05-01T00:00:00Z"}, "timestamp", "io.debezium.time.ZonedTimestamp"),

@@ -36,6 +36,14 @@ def test_table_is_named_and_not_read(tmp_path: Path, name: str, folder: str) -> 
     assert (entity.lake_format, entity.shape, entity.lines, entity.questions) == (name, None, 0, ())
 
 
+@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("below", ["day=1", "day=1/hour=2", "day=1/hour=2/part-0.json"])
+def test_part_of_a_table_is_named_and_not_read(tmp_path: Path, name: str, below: str) -> None:
+    landed(tmp_path, LOGS[name], "day=1/hour=2/part-0.json")
+    (entity,) = inspect(str(tmp_path / below)).entities
+    assert (entity.lake_format, entity.shape, entity.lines) == (name, None, 0)
+
+
 def test_change_files_beside_a_table_are_read(tmp_path: Path) -> None:
     paths = ("items/_delta_log/0.json", "items/part-0.json", "orders/0.json", "snapshot/0.json", "metadata/0.json")
     found = inspect(landed(tmp_path, *paths)).entities

@@ -52,6 +52,9 @@ def inspected(folder: Path, *rows: dict[str, Any]) -> Entity:
         ("operation", ["INSERT", "SQL COMPUPDATE", "DELETE"], "operation = 'DELETE'"),
         ("status", ["active", "deleted"], "status = 'deleted'"),
         ("operation", [1, 2, 3], "operation = (its value for deletes)"),
+        ("op_code", [10, 20, 30], "op_code = (its value for deletes)"),
+        ("rec_type", ["I", "U", "X"], "rec_type = (its value for deletes)"),
+        ("rec_type", ["I", "U"], "rec_type = 'D'"),
         ("action", ["add", "change"], "action = (its value for deletes)"),
         ("image", ["BEFORE", "AFTER"], "image = (its value for deletes)"),
         # Of known tools, whether their deletes were seen or not.
@@ -85,6 +88,8 @@ def inspected(folder: Path, *rows: dict[str, Any]) -> Entity:
         ("type", ["C", "D"], None),
         ("size", ["S", "M", "L"], None),
         ("operation", [100, 2], None),
+        ("event_code", [10, 42], None),
+        ("code", ["I", "U", "X", "Z"], None),
         ("operations", ["add"], None),
         ("delete_after_days", [30], None),
         ("undeleted", [True], None),

@@ -178,6 +178,9 @@ class LargeStorage:
         for offset in range(5):
             yield StoredObject(NAME.format(offset), Sampling.object_bytes, datetime.now(timezone.utc))
 
+    def above(self, folder: str) -> Iterator[str]:
+        yield from ()
+
     def read(self, path: str, limit: int | None = None) -> bytes:
         return f"{event()}\n".encode()
 
