@@ -57,6 +57,7 @@ _TRANSFORMS = (
     Replacement(r".*\.Hash\$Value", "the value is hashed", "field.name", needs_rows=True),
     Replacement(r".*\.CipherField\$Value", "values are encrypted", "field_config"),
     Replacement(r".*ClaimCheck\w*", "large values are replaced by references or defaults"),
+    Replacement(r".*\.SwapGeometryCoordinates", "coordinates of geometries are swapped", "srids", is_error=False),
     Replacement(r".*\.TimezoneConverter", "times are moved to another time zone", "include.list", is_error=False),
 )
 _PROCESSORS = (
@@ -65,6 +66,16 @@ _PROCESSORS = (
         "values are read again from the table, so an event may show a later one",
         "reselect.columns.include.list",
         is_error=False,
+    ),
+)
+# Debezium's converters of columns. The first one changes no number.
+_HARMLESS_CONVERTER = ".NumberToZeroScaleConverter"
+_CONVERTERS = (
+    Replacement(r".*\.\w+OneToBooleanConverter", "numbers are sent as true or false", "selector", is_error=False),
+    Replacement(r".*\.JdbcSinkDataTypesConverter", "numbers are sent as 1 or 0", "selector.boolean", is_error=False),
+    Replacement(r".*\.RawToStringConverter", "bytes that are no text are replaced", "selector", is_error=False),
+    Replacement(
+        r".*\.ZeroDateFallbackConverter", "zero dates are sent as NULL or as another date", "selector", is_error=False
     ),
 )
 # Packages whose other transforms leave values as they are, or are looked at by rules of their own.
@@ -80,6 +91,7 @@ def findings_of_replaced_values(configuration: Configuration, *, has_envelopes: 
     """
     yield from _options(configuration)
     yield from _processors(configuration)
+    yield from _converters(configuration)
     yield from _transforms(configuration, has_envelopes=has_envelopes)
     yield from _placeholder(configuration)
 
@@ -116,6 +128,24 @@ def _processors(configuration: Configuration) -> Iterator[Finding]:
             yield _finding(configuration, f"{shown}: {rule.effect}", rule)
         elif kind:
             configuration.unread[f"{prefix}.type"] = "what it does to values is not known here"
+
+
+def _converters(configuration: Configuration) -> Iterator[Finding]:
+    for alias in configuration.parts("converters"):
+        kind = configuration.known(f"{alias}.type") or ""
+        rule = _rule_of(kind, _CONVERTERS)
+        said = f"`{alias}.type={kind}`"
+        if rule:
+            columns = _columns(configuration, alias, f".{rule.columns}")
+            yield _finding(configuration, f"{said}{columns}: {rule.effect}", rule)
+        elif kind and not kind.endswith(_HARMLESS_CONVERTER):
+            yield Finding(
+                "values-replaced",
+                configuration.name,
+                f"{said}: the form of the values that it makes is not known here",
+                "Declare `data_type` of the columns that it converts, and compare them with the source.",
+                is_error=False,
+            )
 
 
 def _transforms(configuration: Configuration, *, has_envelopes: bool) -> Iterator[Finding]:

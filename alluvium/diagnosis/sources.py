@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from .findings import Finding
@@ -25,6 +26,38 @@ WHOLE_DOCUMENTS = (
 """What to do about updates without the document after them."""
 
 _OPERATIONS = {"c": "inserts", "u": "updates", "d": "deletes", "t": "truncates", "r": "reads of snapshots"}
+_WITHOUT_ROWS = (
+    "rows that no later change names are not sent",
+    "Run an incremental snapshot of the tables, or start a new connector with `snapshot.mode=initial`.",
+    True,
+)
+_WITHOUT_STREAM = ("changes after the snapshot are not sent", "Set `snapshot.mode=initial`.", True)
+_RECOVERY = (
+    "for one restart only: rows of new tables are not sent, and columns may be wrong if a table was altered before it",
+    "Set the former mode again. If a table was altered or added, take a new snapshot.",
+    False,
+)
+# Values of `snapshot.mode` since Debezium 1.9: what is lost, what to do, and whether it is an error.
+_SNAPSHOT_MODES = {
+    **dict.fromkeys(("no_data", "schema_only", "never", "when_needed_no_data"), _WITHOUT_ROWS),
+    **dict.fromkeys(("recovery", "schema_only_recovery"), _RECOVERY),
+    "initial_only": _WITHOUT_STREAM,
+}
+# What `configuration_based` does not do by default.
+_SNAPSHOT_OPTIONS = {
+    "snapshot.mode.configuration.based.snapshot.data": _WITHOUT_ROWS,
+    "snapshot.mode.configuration.based.start.stream": _WITHOUT_STREAM,
+}
+# Options that leave out rows or changes, as regular expressions. Which ones, nothing here shows.
+_LIMITS = {
+    r"snapshot\.include\.collection\.list": "existing rows of other tables are not sent",
+    r"snapshot\.(select\.statement|collection\.filter)\.overrides": "existing rows that its queries leave out are not "
+    "sent, and a new snapshot deletes them (unless `snapshots: partial` is set)",
+    r"cursor\.pipeline": "changes that its stages leave out are not sent",
+    r"log\.mining\.(username|clientid)\.(include|exclude)\.list": "changes of some users or clients are not sent",
+    r"gtid\.source\.(includes|excludes)": "changes that some servers wrote are not sent (unless "
+    "`gtid.source.filter.dml.events=false`)",
+}
 _FULL_DUMPS = "Land a dump of the whole table from time to time (`full_dumps`), or capture the log with Debezium."
 
 
@@ -37,6 +70,8 @@ def findings_of_debezium(configuration: Configuration, connector: str | None) ->
     """
     yield from findings_of_transforms(configuration, connector, has_envelopes=True)
     yield from _skipped(configuration, connector)
+    yield from _snapshots(configuration)
+    yield from _limits(configuration)
     yield from _failures(configuration)
     yield from _keys(configuration)
     if connector == "mongodb":
@@ -64,6 +99,35 @@ def _skipped(configuration: Configuration, connector: str | None) -> Iterator[Fi
     left_out = [name for operation, name in _OPERATIONS.items() if operation in operations - {"d", "t"}]
     if left_out:
         yield Finding("changes-not-sent", configuration.name, f"{said}: no {', no '.join(left_out)}", remedy)
+
+
+def _snapshots(configuration: Configuration) -> Iterator[Finding]:
+    option = "snapshot.mode"
+    mode = configuration.chosen(option) or "initial"
+    found = {f"`{option}={mode}`": _SNAPSHOT_MODES[mode]} if mode in _SNAPSHOT_MODES else {}
+    if mode == "configuration_based":
+        found = {
+            f"no `{name}=true`": rule
+            for name, rule in _SNAPSHOT_OPTIONS.items()
+            if configuration.chosen(name, "false") == "false"
+        }
+    elif mode == "custom":
+        configuration.unread[option] = "which rows it sends is not known here"
+    for said, (effect, remedy, is_error) in found.items():
+        yield Finding("changes-not-sent", configuration.name, f"{said}: {effect}", remedy, is_error=is_error)
+
+
+def _limits(configuration: Configuration) -> Iterator[Finding]:
+    for option, value in configuration.options.items():
+        for name, effect in _LIMITS.items():
+            if value and re.fullmatch(name, option):
+                yield Finding(
+                    "changes-not-sent",
+                    configuration.name,
+                    f"`{option}={value}`: {effect}",
+                    "If your tables need them, leave it out and take a new snapshot.",
+                    is_error=False,
+                )
 
 
 def _failures(configuration: Configuration) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from alluvium.inspection.positions import added_position, has_position
@@ -17,7 +18,25 @@ WITHOUT_TRUNCATES = ("mongodb", "sqlserver")
 """Connectors of sources that have no truncates: SQL Server refuses one in a table with change data capture."""
 
 _FLATTENING = ("ExtractNewRecordState", "ExtractNewDocumentState")
-_FLOATS = ("float32", "float64")
+# Types of Cast, what becomes of numbers, and the finding.
+_CASTS = (
+    (("float32", "float64"), "decimals-as-double", ""),
+    (("int8", "int16", "int32", "int64", "boolean"), "values-replaced", ": fractions and larger numbers are cut off"),
+)
+# Transforms that leave out events, each with the option that says which.
+_FILTERS = {
+    "io.debezium.transforms.Filter": "condition",
+    "org.apache.kafka.connect.transforms.Filter": "predicate",
+    "io.confluent.connect.transforms.Filter$Value": "filter.condition",
+    "io.confluent.connect.transforms.Filter$Key": "filter.condition",
+}
+# The parts of an envelope, and what is missing without them.
+_PARTS = {
+    "before": "deletes-not-sent",
+    "op": "deletes-not-sent",
+    "after": "changes-not-sent",
+    "source": "order-by-clock",
+}
 
 
 def flattenings(configuration: Configuration) -> list[str]:
@@ -66,9 +85,21 @@ def findings_of_transforms(
         if kind.endswith(_FLATTENING):
             has_envelopes = False
             yield from _flattening(configuration, prefix, "mongodb" if kind.endswith(_FLATTENING[1]) else connector)
-        # In an envelope the columns are not where Cast looks for them: nothing is cast there.
+        if kind in _FILTERS:
+            yield from _filter(configuration, prefix, kind)
+        lost = _lost_parts(configuration, prefix, kind, has_envelopes=has_envelopes)
+        yield from _without_parts(configuration, f"`{prefix}.type={kind}`", lost)
+        has_envelopes = has_envelopes and not lost
+        # In an envelope the columns are not where these two look for them.
         if kind.endswith("transforms.Cast$Value") and not has_envelopes:
             yield from _cast(configuration, prefix)
+        if kind.endswith("transforms.TimestampConverter$Value") and not has_envelopes:
+            yield Finding(
+                "times-in-milliseconds",
+                configuration.name,
+                f"`{prefix}.field={configuration.known(f'{prefix}.field')}`: TimestampConverter keeps no microseconds",
+                "Leave it out, take a new snapshot, and declare `data_type` of the column.",
+            )
 
 
 def chain(configuration: Configuration) -> list[tuple[str, str]]:
@@ -137,12 +168,66 @@ def _order(configuration: Configuration, prefix: str, connector: str | None) -> 
         )
 
 
-def _cast(configuration: Configuration, prefix: str) -> Iterator[Finding]:
-    columns = [part for part in configuration.parts(f"{prefix}.spec") if part.lower().endswith(_FLOATS)]
-    if columns:
-        yield Finding(
-            "decimals-as-double",
-            configuration.name,
-            f"`{prefix}.spec` casts {', '.join(columns)}",
-            "Leave decimals out of `spec`, and take a new snapshot.",
+def _filter(configuration: Configuration, prefix: str, kind: str) -> Iterator[Finding]:
+    option = f"{prefix}.{_FILTERS[kind]}"
+    condition = configuration.known(option)
+    kind_of_predicate = configuration.known(f"predicates.{condition}.type") or ""
+    # Topics are chosen as tables are: what is left out is no change of a table that is here.
+    if (
+        condition is None
+        or kind_of_predicate.endswith(".TopicNameMatches")
+        or _is_for_tombstones(configuration, prefix)
+    ):
+        return
+    sign = "==" if configuration.chosen(f"{prefix}.filter.type") == "exclude" else "!==?"
+    is_of_deletes = re.search(rf"\bop\b\W*{sign}\s*['\"]d['\"]", condition)
+    yield Finding(
+        "deletes-not-sent" if is_of_deletes else "changes-not-sent",
+        configuration.name,
+        f"`{option}={condition}`: {'deletes' if is_of_deletes else 'events'} are left out"
+        if condition
+        else f"no `{option}`: all events are left out",
+        "Leave the filter out, and take a new snapshot. To leave out tables, use `table.include.list`.",
+    )
+
+
+def _lost_parts(configuration: Configuration, prefix: str, kind: str, *, has_envelopes: bool) -> set[str]:
+    """The parts of envelopes that records do not have after a transform."""
+    if kind.endswith(".ExtractField$Value"):
+        field = configuration.known(f"{prefix}.field")
+        return _PARTS.keys() - {field} if has_envelopes or field in ("before", "after") else set()
+    if has_envelopes and kind.endswith((".Flatten$Value", ".HoistField$Value")):
+        return {"before", "source"}
+    if has_envelopes and kind.endswith(".ReplaceField$Value"):
+        exclude, include, renames = (
+            [part for name in names for part in configuration.parts(f"{prefix}.{name}")]
+            for names in (("exclude", "blacklist"), ("include", "whitelist"), ("renames",))
         )
+        lost = {*exclude, *(pair.partition(":")[0] for pair in renames)}
+        return _PARTS.keys() & lost | (_PARTS.keys() - set(include) if include else set())
+    return set()
+
+
+def _without_parts(configuration: Configuration, said: str, lost: set[str]) -> Iterator[Finding]:
+    for code in dict.fromkeys(_PARTS.values()):
+        names = [f"`{part}`" for part, its_code in _PARTS.items() if its_code == code and part in lost]
+        if names:
+            yield Finding(
+                code,
+                configuration.name,
+                f"{said}: records have no {', no '.join(names)}",
+                "Leave it out, or use ExtractNewRecordState for rows, and take a new snapshot.",
+            )
+
+
+def _cast(configuration: Configuration, prefix: str) -> Iterator[Finding]:
+    for types, code, effect in _CASTS:
+        columns = [part for part in configuration.parts(f"{prefix}.spec") if part.lower().endswith(types)]
+        if columns:
+            yield Finding(
+                code,
+                configuration.name,
+                f"`{prefix}.spec` casts {', '.join(columns)}{effect}",
+                "Leave columns that have other values out of `spec`, and take a new snapshot.",
+                is_error=not effect,
+            )

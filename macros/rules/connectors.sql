@@ -107,10 +107,9 @@ spanner: *by_offset
 cockroachdb: *by_offset
 singlestore: *by_offset
 ticdc: *by_offset
-yugabytedb:
-  advice: Only the offsets order its changes. Values that are objects with `value` and `set` need YBExtractNewRecordState in the connector first.
-cassandra:
-  advice: Its values are objects with `value`, `deletion_ts` and `set`, which are not read as columns. Unwrap them in the connector; then only the offsets order its changes.
+# Values in objects that these two send are a format of their own (message_formats).
+yugabytedb: *by_offset
+cassandra: *by_offset
 # Any other writer of Debezium's envelopes, and records that do not name their connector.
 other: *by_offset
 {%- endset -%}

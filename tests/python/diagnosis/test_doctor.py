@@ -167,7 +167,10 @@ def test_configuration(root: Path, code: str, base: dict[str, str], changed: dic
         ({**GOOD_SINK, **FLATTENING, "behavior.on.null.values": "fail"}, {"truncates-not-sent"}),
         ({**STOPPED_SINK, "transforms.f.type": "io.confluent.connect.transforms.TombstoneHandler"}, set()),
         ({**STOPPED_SINK, **TOMBSTONE_FILTER}, set()),
-        ({**STOPPED_SINK, **TOMBSTONE_FILTER, "transforms.f.negate": "true"}, {"tombstones-stop-sink"}),
+        (
+            {**STOPPED_SINK, **TOMBSTONE_FILTER, "transforms.f.negate": "true"},
+            {"tombstones-stop-sink", "changes-not-sent"},
+        ),
         (
             {**GOOD_SINK, "transforms": ["unwrap"], "transforms.unwrap.type": FLATTENING["transforms.unwrap.type"]},
             {"deletes-not-sent", "truncates-not-sent", "order-by-clock"},
@@ -195,6 +198,136 @@ def test_configuration(root: Path, code: str, base: dict[str, str], changed: dic
 def test_all_that_is_true_of_a_configuration(root: Path, config: dict[str, Any], codes: set[str]) -> None:
     landed(root, *CHANGES)
     assert found(root, config).keys() == codes
+
+
+def transform(kind: str, **options: str) -> dict[str, str]:
+    named = {f"transforms.x.{name.replace('_', '.')}": value for name, value in options.items()}
+    return {"transforms": "x", "transforms.x.type": kind, **named}
+
+
+KAFKA = "org.apache.kafka.connect.transforms"
+PREDICATE = {"predicates.p.type": f"{KAFKA}.predicates.HasHeaderKey", "predicates.p.name": "h"}
+EXTRACT, REPLACE = f"{KAFKA}.ExtractField$Value", f"{KAFKA}.ReplaceField$Value"
+CHANGES_LOST, DELETES_LOST, UNORDERED = "changes-not-sent", "deletes-not-sent", "order-by-clock"
+BASED = "snapshot.mode.configuration.based"
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        (transform("io.debezium.transforms.Filter", condition="value.op != 'd'"), {DELETES_LOST}),
+        (transform("io.debezium.transforms.Filter", condition="value.op == 'u'"), {CHANGES_LOST}),
+        (transform("io.confluent.connect.transforms.Filter$Key", filter_condition="$[?(@.id > 5)]"), {CHANGES_LOST}),
+        (
+            transform(
+                "io.confluent.connect.transforms.Filter$Value",
+                filter_condition="$[?(@['op'] == 'd')]",
+                filter_type="exclude",
+            ),
+            {DELETES_LOST},
+        ),
+        (transform(f"{KAFKA}.Filter"), {CHANGES_LOST}),
+        ({**transform(f"{KAFKA}.Filter", predicate="p"), **PREDICATE}, {CHANGES_LOST}),
+        ({**TOMBSTONE_FILTER, "transforms": "f"}, set()),
+        ({**TOMBSTONE_FILTER, "transforms": "f", "transforms.f.negate": "true"}, {CHANGES_LOST}),
+        (
+            {
+                **transform(f"{KAFKA}.Filter", predicate="p"),
+                "predicates.p.type": f"{KAFKA}.predicates.TopicNameMatches",
+            },
+            set(),
+        ),
+        (transform(EXTRACT, field="after"), {DELETES_LOST, UNORDERED}),
+        (transform(EXTRACT, field="before"), {CHANGES_LOST, DELETES_LOST, UNORDERED}),
+        (transform(EXTRACT, field="ts_ms"), {CHANGES_LOST, DELETES_LOST, UNORDERED}),
+        (transform(REPLACE, exclude="source,ts_ms"), {UNORDERED}),
+        (transform(REPLACE, blacklist="before"), {DELETES_LOST}),
+        (transform(REPLACE, include="before,after,op"), {UNORDERED}),
+        (transform(REPLACE, renames="op:operation"), {DELETES_LOST}),
+        (transform(REPLACE, exclude="transaction,ts_ms"), set()),
+        (transform(f"{KAFKA}.Flatten$Value"), {DELETES_LOST, UNORDERED}),
+        (transform(f"{KAFKA}.HoistField$Value", field="x"), {DELETES_LOST, UNORDERED}),
+        (transform(f"{KAFKA}.TimestampConverter$Value", field="at"), set()),
+        ({"snapshot.mode": "no_data"}, {CHANGES_LOST}),
+        ({"snapshot.mode": "SCHEMA_ONLY"}, {CHANGES_LOST}),
+        ({"snapshot.mode": "never"}, {CHANGES_LOST}),
+        ({"snapshot.mode": "initial_only"}, {CHANGES_LOST}),
+        ({"snapshot.mode": "configuration_based", f"{BASED}.start.stream": "true"}, {CHANGES_LOST}),
+        ({"snapshot.mode": "configuration_based", f"{BASED}.snapshot.data": "true"}, {CHANGES_LOST}),
+        (
+            {
+                "snapshot.mode": "configuration_based",
+                f"{BASED}.start.stream": "true",
+                f"{BASED}.snapshot.data": "true",
+            },
+            set(),
+        ),
+        ({"snapshot.mode": "when_needed"}, set()),
+    ],
+)
+def test_what_a_source_leaves_out(root: Path, options: dict[str, str], codes: set[str]) -> None:
+    landed(root, *CHANGES)
+    findings = found(root, {**GOOD_SOURCE, **options})
+    assert findings.keys() == codes
+    assert all(finding.is_error for finding in findings.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "evidence"),
+    [
+        ({"snapshot.mode": "recovery"}, CHANGES_LOST, "for one restart only"),
+        ({"snapshot.mode": "custom"}, "configuration-unread", "which rows it sends"),
+        ({"snapshot.include.collection.list": "a.b"}, CHANGES_LOST, "=a.b`: existing rows of other tables"),
+        ({"snapshot.select.statement.overrides": "a.b"}, CHANGES_LOST, "a new snapshot deletes them"),
+        ({"snapshot.collection.filter.overrides": "a.b"}, CHANGES_LOST, "a new snapshot deletes them"),
+        ({"cursor.pipeline": "[]"}, CHANGES_LOST, "its stages leave out"),
+        ({"log.mining.username.exclude.list": "BATCH"}, CHANGES_LOST, "of some users"),
+        ({"gtid.source.excludes": "x"}, CHANGES_LOST, "some servers"),
+        ({"converters": "b, c", "c.type": "x.MySqlDateTimeConverter"}, "values-replaced", "`c.type=x.MySqlDateTimeCon"),
+        (
+            {
+                **transform(f"{KAFKA}.Cast$Value", spec="a:int32,b:string"),
+                **FLATTENING,
+                "transforms": "unwrap,x",
+            },
+            "values-replaced",
+            "casts a:int32: fractions",
+        ),
+    ],
+)
+def test_what_cannot_be_checked_is_a_warning(root: Path, options: dict[str, str], code: str, evidence: str) -> None:
+    landed(root, *CHANGES)
+    finding = found(root, {**GOOD_SOURCE, **options})[code]
+    assert evidence in finding.evidence
+    assert not finding.is_error
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "effect"),
+    [
+        ("TinyIntOneToBooleanConverter", "selector", " of a.b.c: numbers are sent as true or false"),
+        ("NumberOneToBooleanConverter", "selector", "numbers are sent as true or false"),
+        ("JdbcSinkDataTypesConverter", "selector.boolean", " of a.b.c: numbers are sent as 1 or 0"),
+        ("RawToStringConverter", "selector", "bytes that are no text"),
+        ("ZeroDateFallbackConverter", "selector", "zero dates"),
+        ("NumberToZeroScaleConverter", "selector", None),
+        ("", "selector", None),
+    ],
+)
+def test_converters(root: Path, name: str, option: str, effect: str | None) -> None:
+    landed(root, *CHANGES)
+    options = {"converters": "n", "n.type": name and f"io.debezium.x.converters.{name}", f"n.{option}": "a.b.c"}
+    finding = found(root, {**GOOD_SOURCE, **options}).get("values-replaced")
+    assert (finding is None) == (effect is None)
+    assert not finding or (not finding.is_error and effect and effect in finding.evidence)
+
+
+def test_extraction_and_times_in_a_sink(root: Path) -> None:
+    landed(root, *CHANGES)
+    assert found(root, {**GOOD_SINK, **transform(EXTRACT, field="after")}).keys() == {DELETES_LOST, UNORDERED}
+    assert found(root, {**GOOD_SINK, **transform(EXTRACT, field="payload")}) == {}
+    times = transform(f"{KAFKA}.TimestampConverter$Value", field="at")
+    assert found(root, {**GOOD_SINK, **times}).keys() == {"times-in-milliseconds"}
 
 
 def test_tombstones_stop_other_sinks_by_what_they_are_told(root: Path) -> None:

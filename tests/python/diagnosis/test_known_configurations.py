@@ -28,7 +28,7 @@ RECORDED = {
     "pg-incremental-snapshot/connector": {NULLS},
     "pg-odd-types/connector": {NULLS},
     "pg-outbox/connector": FLATTENED,
-    "pg-outbox/connector-router": {NULLS},
+    "pg-outbox/connector-router": {NULLS, "changes-not-sent"},
     "pg-resnapshot/connector": {NULLS},
 }
 
