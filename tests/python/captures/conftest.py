@@ -15,7 +15,6 @@ FAST = {
     ("pg-envelope-json-schemas", "lenses-envelope", "orders"): (-3, -1),
     ("mariadb-envelope-json", "confluent-json", "customer"): (-1,),
 }
-FAST_REBUILT = {("pg-envelope-json-schemas", "lenses-envelope", "orders")}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -31,7 +30,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
                 pytest.param(
                     case,
                     id=case.id,
-                    marks=() if is_fast(case, rebuilt=argument == "rebuilt_case") else pytest.mark.slow,
+                    marks=() if argument != "rebuilt_case" and is_fast(case) else pytest.mark.slow,
                 )
                 for case in all_cases(metafunc.config)
                 if argument == "case" or case.checkpoint == case.corpus.checkpoints[-1]
@@ -68,15 +67,12 @@ def all_cases(config: pytest.Config) -> list[Case]:
 
 def is_rebuilt(case: Case) -> bool:
     """True for one layout of each corpus: what is compared there does not depend on how the files are read."""
-    table = (case.corpus.name, case.layout.name, case.table.entity)
-    return case.layout == case.corpus.layouts[0] or table in FAST_REBUILT
+    return case.layout == case.corpus.layouts[0]
 
 
-def is_fast(case: Case, *, rebuilt: bool) -> bool:
+def is_fast(case: Case) -> bool:
     """True for the part that `make test` runs."""
     table = (case.corpus.name, case.layout.name, case.table.entity)
-    if rebuilt:
-        return table in FAST_REBUILT
     return case.round in FAST.get(table, ())
 
 

@@ -36,6 +36,7 @@ FEEDS = [
         ],
         models=("log", "state"),
         before={1: delete_hard_from_now_on},
+        slow=True,
     ),
     Feed(
         "defaulted",
@@ -50,6 +51,7 @@ FEEDS = [
 ]
 
 
+@pytest.mark.slow
 def test_state_is_built_anew_once_where_its_delete_policy_has_changed(project: Project) -> None:
     """Else the values of rows that were deleted before would stay."""
     state = "slv_pipe__turned_state"

@@ -47,7 +47,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "no_columns": ({}, {"key": ()}),
 }
 FEEDS = [
-    Feed("moved", COLUMNS, [{"t+0+0.json": created(1)}, {}, {}], before={1: move, 2: widen}),
+    Feed("moved", COLUMNS, [{"t+0+0.json": created(1)}, {}, {}], before={1: move, 2: widen}, slow=True),
     Feed("unselected", COLUMNS, built=False),
     Feed("wrong_using", COLUMNS, using="csv", built=False),
     *(
@@ -115,11 +115,13 @@ def test_only_the_selected_sources_are_staged(project: Project) -> None:
     assert {"pipe__moved", "pipe__moved__files"} <= tables(project)
 
 
+@pytest.mark.slow
 def test_source_is_staged_again_when_its_declaration_changes(project: Project) -> None:
     assert staged(project.outcomes[1].printed) == ["pipe.moved"]
     assert staged(project.outcomes[2].printed) == ["pipe.moved"]
 
 
+@pytest.mark.slow
 def test_new_location_and_options_are_read_and_nothing_twice(project: Project) -> None:
     read = [
         [row["id"] for row in sorted(project.log("moved", number), key=lambda row: row["id"])] for number in range(3)

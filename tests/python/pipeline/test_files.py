@@ -112,7 +112,13 @@ FEEDS = [
         models=STATE,
         slow=True,
     ),
-    Feed("shortened", COLUMNS, [SHORTENED | SECOND, {"t+0+0.json": lines(updated(1, "only", 40))}], models=STATE),
+    Feed(
+        "shortened",
+        COLUMNS,
+        [SHORTENED | SECOND, {"t+0+0.json": lines(updated(1, "only", 40))}],
+        models=STATE,
+        slow=True,
+    ),
     Feed(
         "lengthened",
         COLUMNS,
@@ -241,14 +247,8 @@ def test_full_refresh_without_a_file_that_was_read_is_refused(project: Project) 
     assert [row["id"] for row in project.log("vanished")] == [1]
 
 
-@pytest.mark.parametrize(
-    ("feed", "refused"),
-    [
-        ("shortened", True),
-        pytest.param("lengthened", False, marks=pytest.mark.slow),
-        pytest.param("mended", False, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("feed", "refused"), [("shortened", True), ("lengthened", False), ("mended", False)])
 def test_full_refresh_without_changes_that_a_file_had_is_refused(project: Project, feed: str, refused: bool) -> None:
     """It would lose what such a file has lost; one that was completed or mended has lost nothing."""
     before = sorted((row["id"], row["name"]) for row in project.state(feed))

@@ -1,4 +1,7 @@
-"""The nine Avro files that the Confluent S3 sink wrote: every record of every file, column by column."""
+"""The nine Avro files that the Confluent S3 sink wrote: every record of every file, column by column.
+
+A slow suite.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ import pytest
 
 from .project import REPOSITORY, Feed, Project, Row
 
+pytestmark = pytest.mark.slow
 SAMPLES = REPOSITORY / "samples" / "moma"
 FOLDERS = {"artists": "envelope-avro", "artists_flattened": "unwrapped-avro", "artworks": "unwrapped-avro"}
-ENTITIES = ["artists", *(pytest.param(entity, marks=pytest.mark.slow) for entity in ("artists_flattened", "artworks"))]
+ENTITIES = ["artists", "artists_flattened", "artworks"]
 ARTISTS = {
     "artist_id": "int",
     "name": "string",
@@ -67,7 +71,6 @@ FEEDS = [
         using="avro",
         models=("log", "state", "living"),
         tests=True,
-        slow=entity != "artists",
     )
     for entity in FOLDERS
 ]
@@ -80,7 +83,6 @@ FEEDS.append(
         cdc={"shape": "flattened"},
         using="avro",
         models=("log", "state", "hard"),
-        slow=True,
     )
 )
 
@@ -114,7 +116,6 @@ def test_every_row_names_the_file_and_record_that_made_it(project: Project, enti
     assert found == expected
 
 
-@pytest.mark.slow
 def test_null_and_empty_stay_apart(project: Project) -> None:
     envelope = {row["artist_id"]: row["nationality"] for row in project.living("moma_artists")}
     flattened = {row["artist_id"]: row["nationality"] for row in project.living("moma_artists_flattened")}
@@ -123,7 +124,6 @@ def test_null_and_empty_stay_apart(project: Project) -> None:
     assert {flattened[artist] for artist in missing if artist in flattened} <= {""}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "values"),
     [

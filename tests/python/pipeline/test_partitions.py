@@ -68,7 +68,7 @@ FEEDS = [
             ],
             models=("log", "state"),
             partition_by=["region", "country"],
-            slow=name in MOVED_IN_HUDI,
+            slow=True,
             properties=properties,
         )
         for name, properties in MOVED.items()
@@ -89,9 +89,8 @@ def test_other_texts_are_as_they_were(project: Project) -> None:
     assert rows == {0: "Nederland", 1: None, 2: "Nederland", 3: "Saint Pierre & Miquelon/50%"}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in MOVED_IN_HUDI else ()) for name in MOVED]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MOVED)
 def test_row_that_moves_to_another_partition_is_there_once(project: Project, name: str) -> None:
     rows = sorted(((row["id"], row["country"], row["region"]) for row in project.state(name)), key=str)
     assert rows == [(0, "Saint Pierre & Miquelon/50%", 2), (1, None, 1), (2, "France", 1)]
