@@ -22,15 +22,15 @@ LINTED := alluvium benchmarks dbt_alluvium spark_udfs scripts tests/python
 
 # The samples and the tests are small: compiling well and collecting in parallel cost more than running them, and a heap and a
 # metaspace that begin small are collected whole each time they grow.
-demo demo-changes test test-all compare-targets: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC \
+demo demo-changes test test-all statements compare-targets: export ALLUVIUM_JVM_OPTIONS ?= -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC \
   -XX:MetaspaceSize=256m -Xms1g
-demo demo-changes test compare-targets: export ALLUVIUM_CODEGEN ?= false
+demo demo-changes test statements compare-targets: export ALLUVIUM_CODEGEN ?= false
 # One session builds hundreds of tables here. In 2g, at 134 Delta tables, two thirds of the time went into collecting garbage.
-demo demo-changes test test-all compare-targets: export ALLUVIUM_DRIVER_MEMORY ?= 4g
+demo demo-changes test test-all statements compare-targets: export ALLUVIUM_DRIVER_MEMORY ?= 4g
 
 export PYTHON SPARK
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke compare-targets transcript lock clean require-python
+.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke statements compare-targets transcript lock clean require-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -59,6 +59,9 @@ lint: $(DEV_STAMP) ## ruff, mypy, sqlfluff
 
 bench-smoke: $(RUN_STAMP) ## 1 M envelopes, 1 % changes, nothing new; beside plain PySpark
 	@$(BIN)/python -m benchmarks.smoke
+
+statements: $(RUN_STAMP) ## statements that a first, a small and an idle build send, by kind of model
+	@$(BIN)/python -m benchmarks.statements
 
 compare-targets: $(RUN_STAMP) ## the source systems on every target and in every format: the same rows, and the seconds
 	@$(BIN)/python -m benchmarks.targets

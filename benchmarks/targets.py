@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,12 +123,12 @@ def built(way: Way, systems: Sequence[str], folder: Path) -> tuple[list[float], 
     shutil.rmtree(folder / "landing", ignore_errors=True)
     with _served(way, environment):
         for is_later in (False, True):
-            _land(folder / "landing", systems, is_later=is_later)
+            land(folder / "landing", systems, is_later=is_later)
             started = time.monotonic()
-            _run(environment, *build)
+            run(environment, *build)
             seconds.append(time.monotonic() - started)
     file = home / "digests.json"
-    _run(environment, "python", "-m", "benchmarks.targets", "--digests", str(file))
+    run(environment, "python", "-m", "benchmarks.targets", "--digests", str(file))
     return seconds, {name: (count, digest) for name, (count, digest) in json.loads(file.read_text()).items()}
 
 
@@ -151,7 +151,8 @@ def digests() -> Digests:
     return found
 
 
-def _land(landing: Path, systems: Sequence[str], *, is_later: bool) -> None:
+def land(landing: Path, systems: Collection[str], *, is_later: bool) -> None:
+    """Put the sample files of systems where a sink would: the first ones, or the later ones."""
     for file, place in demo.sample_files(is_later=is_later):
         target = landing / place
         if place.parts[0] in systems and not target.exists():
@@ -166,14 +167,19 @@ def _served(way: Way, environment: dict[str, str]) -> Iterator[None]:
     if way.target != "thrift":
         yield
         return
-    _run(environment, "alluvium", "serve", "start")
+    run(environment, "alluvium", "serve", "start")
     try:
         yield
     finally:
-        _run(environment, "alluvium", "serve", "stop")
+        run(environment, "alluvium", "serve", "stop")
 
 
-def _run(environment: dict[str, Any], program: str, *arguments: str) -> None:
+def run(environment: dict[str, Any], program: str, *arguments: str) -> None:
+    """Run a program of this environment in the project, and show what it said if it fails.
+
+    Raises:
+        subprocess.CalledProcessError: it fails.
+    """
     executable = Path(sys.executable).parent / program
     ended = subprocess.run(
         [str(executable), *arguments], cwd=PROJECT, env=environment, capture_output=True, text=True, check=False

@@ -16,7 +16,7 @@
         {%- do run_query(alluvium.rewrite_columns_sql(relation, columns, change, alluvium.query_rows("show tblproperties " ~ relation), add_columns)) -%}
     {%- else -%}
         {%- do alluvium.require_clock_of_hudi(subject, relation) -%}
-        {%- do run_query(alluvium.set_properties_sql(relation, {"adds_columns": add_columns | map(attribute="name") | map("lower") | join(" ")})) -%}
+        {%- do alluvium.set_properties(relation, {"adds_columns": add_columns | map(attribute="name") | map("lower") | join(" ")}) -%}
         {%- do dbt.spark__alter_relation_add_remove_columns(relation, add_columns, none) -%}
     {%- endif -%}
 {% endmacro %}

@@ -3,6 +3,14 @@
     table that is there is complete whatever was killed.
 #}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
+    {%- set sql = alluvium.create_table_as_sql(temporary, relation, compiled_code, language) -%}
+    {#- The table that it makes has none of those of the one before. -#}
+    {%- do alluvium.forget_properties(relation) if not temporary -%}
+    {{ return(sql) }}
+{% endmacro %}
+
+
+{% macro create_table_as_sql(temporary, relation, compiled_code, language) %}
     {%- if alluvium.is_unit_test() -%}
         {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
     {%- endif -%}
@@ -24,7 +32,7 @@
         {%- set rows = alluvium.view_of_rows(relation, compiled_code) -%}
         {%- set compiled_code = "select " ~ alluvium.stored_columns(alluvium.columns_in_relation(rows)) | join(", ") ~ " from " ~ rows -%}
     {%- endif -%}
-    {%- if not temporary and not alluvium.is_hudi() and alluvium.remembered("is_replaced", relation) == "true" -%}
+    {%- if not temporary and not alluvium.is_hudi() and alluvium.remembered("is_replaced", relation) -%}
         {%- set rebuilt = alluvium.name_of_rebuilt(relation) -%}
         {%- do alluvium.drop_tables_beside(relation, "rebuilt") -%}
         {%- do run_query(dbt.spark__create_table_as(false, rebuilt, compiled_code, language)) -%}
@@ -42,7 +50,7 @@
 
 {# dbt-spark drops a table that is to be built anew, unless it is Delta's and stays so. #}
 {% macro spark__drop_relation(relation) -%}
-    {%- if alluvium.remembered("is_replaced", relation) == "true" -%}
+    {%- if alluvium.remembered("is_replaced", relation) -%}
         {{ return("") }}
     {%- endif -%}
     {{ return(dbt.spark__drop_relation(relation)) }}
@@ -118,11 +126,8 @@
     by Hudi 1.0 and without the payload, keeps rows that are to go.
 #}
 {% macro require_properties_of_hudi_table(caller_name, table) %}
-    {%- set wanted, found = alluvium.fixed_properties_of_hudi(false), {} -%}
+    {%- set wanted, found = alluvium.fixed_properties_of_hudi(false), alluvium.properties_as_shown(table) -%}
     {%- do wanted.update(alluvium.properties_of_hudi_1_0(alluvium.table_version_of_hudi())) if alluvium.is_kept_by_key(model) -%}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ table) -%}
-        {%- do found.update({row.key: row.value}) -%}
-    {%- endfor -%}
     {%- set asked = ["hoodie.datasource.overwrite.mode", "hoodie.metadata.index.column.stats.enable", "payloadClass"] -%}
     {%- for name, value in wanted.items() if name in asked and found.get(name) != value -%}
         {% do alluvium.raise_invalid(

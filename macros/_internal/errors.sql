@@ -13,7 +13,8 @@
 {# dbt counts the warnings of tests only (1.11). Those of models and hooks are counted for the run's report (announce_warnings). #}
 {% macro warn(message) %}
     {%- do exceptions.warn(message) -%}
-    {%- do run_query("set alluvium.warning." ~ alluvium.run_id() ~ "." ~ local_md5(message) ~ " = 1") -%}
+    {%- set warnings = alluvium.run_state().setdefault("warnings", []) -%}
+    {%- do warnings.append(message) if message not in warnings -%}
 {% endmacro %}
 
 

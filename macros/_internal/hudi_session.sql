@@ -91,7 +91,7 @@
 
 
 {% macro knows_hudi(extensions=none) %}
-    {{ return("HoodieSparkSessionExtension" in (extensions or alluvium.session_setting("spark.sql.extensions") or "")) }}
+    {{ return("HoodieSparkSessionExtension" in (extensions or alluvium.lasting_setting("spark.sql.extensions") or "")) }}
 {% endmacro %}
 
 

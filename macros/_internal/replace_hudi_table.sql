@@ -11,7 +11,7 @@
     {%- if not properties and alluvium.is_made_as(relation, columns) -%}
         {%- set newest = alluvium.require_clock_of_hudi("create_table_as", relation) -%}
         {%- do alluvium.drop_tables_beside(relation, "replaced") -%}
-        {%- do run_query(alluvium.set_properties_sql(relation, {"rebuild_begun": alluvium.run_id(), "rebuilt_after": newest.commit_time if newest else "0"})) -%}
+        {%- do alluvium.set_properties(relation, {"rebuild_begun": alluvium.run_id(), "rebuilt_after": newest.commit_time if newest else "0"}) -%}
         {%- do run_query(alluvium.write_whole_sql(rows, relation, columns)) -%}
         {{ return(alluvium.forget_properties_sql(relation)) }}
     {%- elif alluvium.is_on_object_storage() and not alluvium.is_in_catalog(relation) -%}
@@ -97,7 +97,7 @@ tblproperties (
 {% macro take_name(relation, rebuilt) %}
     {%- set replaced = alluvium.beside_table(relation, "replaced_" ~ alluvium.run_id()) -%}
     {%- do run_query("alter table " ~ relation ~ " rename to " ~ replaced) if alluvium.is_in_catalog(relation) -%}
-    {%- if alluvium.remembered("changes_format", relation) == "true" -%}
+    {%- if alluvium.remembered("changes_format", relation) -%}
         {%- for view in alluvium.views_over(model) -%}
             {%- do run_query("drop view if exists " ~ view.relation) -%}
         {%- endfor -%}
@@ -151,11 +151,8 @@ tblproperties (
 
 
 {% macro forget_properties_sql(relation) %}
-    {%- set names = [alluvium.string_literal("alluvium.rebuild_begun")] -%}
-    {%- for name in alluvium.table_properties(relation) if name not in ["made_as", "rebuilt_after"] -%}
-        {%- do names.append(alluvium.string_literal("alluvium." ~ alluvium.shown_text(name))) -%}
-    {%- endfor -%}
-    {{ return("alter table " ~ relation ~ " unset tblproperties if exists (" ~ names | unique | join(", ") ~ ")") }}
+    {%- set names = alluvium.table_properties(relation).keys() | reject("in", ["made_as", "rebuilt_after"]) | list -%}
+    {{ return(alluvium.unset_properties_sql(relation, (["rebuild_begun"] + names) | unique)) }}
 {% endmacro %}
 
 

@@ -49,7 +49,7 @@
 
 {# The hooks of a package do not see the root project's own `vars`, nor its models those of the package: only what stands above both is one place. #}
 {% macro require_one_ledger(caller_name) %}
-    {%- set of_hooks = alluvium.session_setting("alluvium.ledger_schema." ~ alluvium.run_id()) -%}
+    {%- set of_hooks = alluvium.run_state().get("ledger_schema") -%}
     {%- if of_hooks not in [none, alluvium.file_ledger().schema] -%}
         {% do alluvium.raise_invalid(
             caller_name ~ ": model " ~ model.name, "var alluvium_ledger_schema", alluvium.file_ledger().schema,

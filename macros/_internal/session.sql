@@ -1,20 +1,25 @@
 {#
-    What one statement of a run leaves for a later one: dbt compiles a model's hooks and its strategy's SQL on their own.
-    A setting of the Spark session, named after the run, because a session may outlive it.
+    What the parts of a run leave for each other: dbt compiles a model's hooks and its strategy's SQL on their own. `graph` is one dictionary for all nodes and
+    hooks of a run (dbt-core 1.11). Nothing here outlives the process: what has to is a setting of the Spark session, or a property of a table.
 #}
+{% macro run_state() %}
+    {{ return(graph.setdefault("alluvium", {}).setdefault(invocation_id, {})) }}
+{% endmacro %}
+
+
 {% macro remember(kind, relation, value) %}
-    {%- do run_query("set " ~ alluvium.setting(kind, relation) ~ " = " ~ alluvium.shown_text(value)) -%}
+    {%- do alluvium.run_state().update({alluvium.name_in_run(kind, relation): value}) -%}
 {% endmacro %}
 
 
-{# The text that was left, none where nothing was. #}
+{# What was left, none where nothing was. #}
 {% macro remembered(kind, relation) %}
-    {{ return(alluvium.session_setting(alluvium.setting(kind, relation))) }}
+    {{ return(alluvium.run_state().get(alluvium.name_in_run(kind, relation))) }}
 {% endmacro %}
 
 
-{% macro setting(kind, relation) %}
-    {{ return("alluvium." ~ alluvium.shown_text(kind) ~ "." ~ alluvium.run_id() ~ "." ~ alluvium.shown_text(relation.schema ~ "." ~ relation.identifier)) }}
+{% macro name_in_run(kind, relation) %}
+    {{ return(kind ~ " of " ~ relation.schema ~ "." ~ relation.identifier) }}
 {% endmacro %}
 
 
@@ -38,7 +43,7 @@
 {% endmacro %}
 
 
-{# dbt's id of the run, as a part of a setting's name may be. #}
+{# dbt's id of the run, as a part of a table's name may be. #}
 {% macro run_id() %}
     {{ return(invocation_id | replace("-", "")) }}
 {% endmacro %}
@@ -59,8 +64,6 @@
     {%- if execute and alluvium.is_run() and alluvium.is_session_shared() -%}
         {%- set other = alluvium.session_setting("alluvium.build") -%}
         {%- if other -%}
-            {#- dbt runs no on-run-end hook then. -#}
-            {%- do alluvium.forget_run(alluvium.run_id()) -%}
             {{ exceptions.raise_compiler_error(
                 "claim_session: another build (" ~ other ~ ") has the session of this server: wait until it has ended. If it was killed, or a hook of it failed, "
                 ~ "`dbt run-operation release_session --target " ~ target.name ~ "` ends its claim"
@@ -77,24 +80,13 @@
 {% macro release_session(results=[]) %}
     {%- if execute and alluvium.is_session_shared() -%}
         {%- set claim = alluvium.session_setting("alluvium.build") -%}
-        {%- set ended = claim if flags.WHICH == "run-operation" else alluvium.run_id() -%}
-        {#- `dbt test`, which claims nothing, has left settings, too. -#}
-        {%- do alluvium.forget_run(ended) if ended -%}
-        {%- if claim and claim == ended -%}
+        {%- if claim and (flags.WHICH == "run-operation" or claim == alluvium.run_id()) -%}
             {%- do alluvium.empty_views_of_run() -%}
             {%- do run_query("reset alluvium.build") -%}
         {%- endif -%}
     {%- endif -%}
     {#- Last: a table may be in a state that no statement on it succeeds. -#}
     {%- do alluvium.clean_up_failed_tables(results) if execute -%}
-{% endmacro %}
-
-
-{# What `remember` has left: a session that lives on would have some hundred settings more with each build. #}
-{% macro forget_run(run_id) %}
-    {%- for row in alluvium.query_rows("set") if row.key.startswith("alluvium.") and run_id in row.key.split(".") -%}
-        {%- do run_query("reset " ~ alluvium.quoted_identifier(row.key)) -%}
-    {%- endfor -%}
 {% endmacro %}
 
 
@@ -126,5 +118,15 @@
 
 {# The hosted server says so (alluvium/thrift_server.py). #}
 {% macro is_session_shared() %}
-    {{ return(alluvium.session_setting("alluvium.is_shared") == "true") }}
+    {{ return(alluvium.lasting_setting("alluvium.is_shared") == "true") }}
+{% endmacro %}
+
+
+{# Of a setting that no run changes: asked for once. #}
+{% macro lasting_setting(name) %}
+    {%- set state = alluvium.run_state() -%}
+    {%- if name not in state and alluvium.may_query() -%}
+        {%- do state.update({name: alluvium.session_setting(name)}) -%}
+    {%- endif -%}
+    {{ return(state.get(name)) }}
 {% endmacro %}

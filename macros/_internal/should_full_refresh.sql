@@ -23,9 +23,9 @@
     {%- if table is not none and (alluvium.is_hudi() or table.is_hudi) and not table.is_view and alluvium.remembered("is_replaced", this) is none -%}
         {%- if alluvium.has_another_format(table) -%}
             {%- do alluvium.require_views_over(model, "file_format", config.get("file_format")) -%}
-            {%- do alluvium.remember("changes_format", this, "true") -%}
+            {%- do alluvium.remember("changes_format", this, true) -%}
         {%- endif -%}
-        {%- do alluvium.remember("is_replaced", this, "true") -%}
+        {%- do alluvium.remember("is_replaced", this, true) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -71,7 +71,7 @@
             ) %}
         {%- endfor -%}
         {%- do alluvium.require_views_of_clock(columns) if alluvium.is_kept_by_key(model) and not alluvium.is_hudi() -%}
-        {%- do alluvium.remember("is_replaceable", this, "true") -%}
+        {%- do alluvium.remember("is_replaceable", this, true) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -101,11 +101,11 @@
     {%- endif -%}
     {%- set found = alluvium.remembered("is_to_be_rebuilt", this) -%}
     {%- if found is not none -%}
-        {{ return(found == "true") }}
+        {{ return(found) }}
     {%- endif -%}
     {%- set reason = alluvium.reason_to_rebuild(this) -%}
     {%- do log(model.name ~ ": built anew, since " ~ reason, info=true) if reason -%}
-    {%- do alluvium.remember("is_to_be_rebuilt", this, "true" if reason else "false") -%}
+    {%- do alluvium.remember("is_to_be_rebuilt", this, reason is not none) -%}
     {{ return(reason is not none) }}
 {% endmacro %}
 

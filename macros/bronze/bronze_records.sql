@@ -12,7 +12,7 @@
     {%- endif -%}
     {%- set others = alluvium.files_of_other_forms(feed, runs) if feed.format == "json" and not is_plain else [] -%}
     {#- To the tests of the log that is built: they need not look again. -#}
-    {%- do alluvium.remember("is_plain", this, "true") if alluvium.is_run() and feed.format == "json" and not others and not is_plain -%}
+    {%- do alluvium.remember("is_plain", this, true) if alluvium.is_run() and feed.format == "json" and not others and not is_plain -%}
     {%- set branches = [] -%}
     {%- if feed.format == "json" -%}
         {%- do branches.append(alluvium.text_records(feed, runs, others)) -%}

@@ -11,7 +11,7 @@
 {% macro create_file_ledger() %}
     {%- if execute and flags.WHICH in ["build", "run", "test", "retry", "run-operation"] -%}
         {%- set ledger = alluvium.file_ledger() -%}
-        {%- do run_query("set alluvium.ledger_schema." ~ alluvium.run_id() ~ " = " ~ alluvium.shown_text(ledger.schema)) -%}
+        {%- do alluvium.run_state().update({"ledger_schema": ledger.schema}) -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
         {%- set is_new = load_relation(ledger) is none -%}
         {%- do alluvium.create_ledger(ledger, alluvium.create_file_ledger_sql(ledger)) -%}
@@ -95,7 +95,7 @@ declaration string comment 'the options that the lines were decoded with, as has
 
 {# From here on the log is another one to what reads it: states and histories are built anew (should_full_refresh). #}
 {% macro set_generation(change_log) %}
-    {%- do run_query(alluvium.set_properties_sql(change_log, {"generation": alluvium.run_id()})) -%}
+    {%- do alluvium.set_properties(change_log, {"generation": alluvium.run_id()}) -%}
 {% endmacro %}
 
 
@@ -135,7 +135,7 @@ declaration string comment 'the options that the lines were decoded with, as has
 #}
 {% macro newest_batch(change_log) %}
     {%- set found = alluvium.remembered("newest_batch", change_log) -%}
-    {{ return(found | int if found is not none else alluvium.newest_log_batch(change_log)) }}
+    {{ return(found if found is not none else alluvium.newest_log_batch(change_log)) }}
 {% endmacro %}
 
 
@@ -250,7 +250,7 @@ declaration string comment 'the options that the lines were decoded with, as has
         {%- do alluvium.remember("newest_batch", this, recorded[0].batch if recorded else level) -%}
         {%- if recorded -%}
             {%- do alluvium.announce_batch(this, recorded[0]) -%}
-            {%- do alluvium.drop_superseded_rows(this) if alluvium.remembered("files_read_again", this) | int -%}
+            {%- do alluvium.drop_superseded_rows(this) if alluvium.remembered("files_read_again", this) -%}
             {%- do alluvium.compact_entries(this, recorded[0].batch) -%}
         {%- endif -%}
         {%- do alluvium.check_offsets(this, level) -%}

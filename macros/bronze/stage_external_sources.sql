@@ -185,7 +185,7 @@
         {{ return(location) }}
     {%- endif -%}
     {#- The session that dbt's plugin makes knows it; dbt tells a macro no directory. -#}
-    {%- set project = alluvium.session_setting("alluvium.project_directory") -%}
+    {%- set project = alluvium.lasting_setting("alluvium.project_directory") -%}
     {%- if project is none -%}
         {% do alluvium.raise_invalid("stage_external_sources", "external.location", location, "an absolute path or a URI") %}
     {%- endif -%}

@@ -60,8 +60,8 @@ where false
         "written": properties.get("cut_number", 0) | int if is_incremental() else none,
     } -%}
     {%- do cut.update({"is_level": is_incremental() and cut.after == cut.until and cut.below == cut["from"]}) -%}
-    {%- do alluvium.remember("new_files", this, "0" if cut.is_level else "1") -%}
-    {%- do alluvium.remember("cut", this, tojson({"change_log": change_log.render(), "cut_batch": cut.until, "cut_position": cut.below or "", "generation": alluvium.generation(change_log), "is_built_anew": has_table and not is_incremental()})) -%}
+    {%- do alluvium.remember("new_files", this, 0 if cut.is_level else 1) -%}
+    {%- do alluvium.remember("cut", this, {"change_log": change_log.render(), "cut_batch": cut.until, "cut_position": cut.below or "", "generation": alluvium.generation(change_log), "is_built_anew": has_table and not is_incremental()}) -%}
     {{ return(cut) }}
 {% endmacro %}
 
@@ -144,7 +144,7 @@ where
 
 {# The post-hook. Written after the append, so it may lag after a kill, and never runs ahead. #}
 {% macro record_cut() %}
-    {%- set cut = fromjson(alluvium.remembered("cut", this) or "{}") if execute else {} -%}
+    {%- set cut = alluvium.remembered("cut", this) if execute else none -%}
     {%- if cut and not alluvium.has_no_new_files() -%}
         {%- do alluvium.drop_mended_rows(this, cut.change_log) -%}
         {%- set properties = {
@@ -154,7 +154,7 @@ where
             "applied_generation." ~ cut.change_log.split(".") | last: cut.generation,
         } -%}
         {%- do properties.update({"generation": alluvium.run_id()}) if cut.is_built_anew -%}
-        {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
+        {%- do alluvium.set_properties(this, properties) -%}
     {%- endif -%}
 {% endmacro %}
 

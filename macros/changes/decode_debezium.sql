@@ -251,7 +251,7 @@ not exists (
         {{ return({"number": 0, "after": none, "runs": []}) }}
     {%- endif -%}
     {%- set newest = alluvium.level_file_ledger(this) if is_incremental() else alluvium.forget_files(feed, this) -%}
-    {%- do alluvium.remember("is_built_anew", this, "true") if newest and not is_incremental() -%}
+    {%- do alluvium.remember("is_built_anew", this, true) if newest and not is_incremental() -%}
     {%- set runs = alluvium.new_files(feed, this if is_incremental() else none) -%}
     {%- do alluvium.announce_new_files(feed, runs) -%}
     {%- if is_incremental() -%}
@@ -273,7 +273,7 @@ not exists (
 
 
 {% macro has_no_new_files() %}
-    {{ return(alluvium.remembered("new_files", this) == "0") }}
+    {{ return(alluvium.remembered("new_files", this) == 0) }}
 {% endmacro %}
 
 

@@ -6,7 +6,7 @@
         {{ return(alluvium.unaccounted_lines_sql(feed, change_log, "(select max(_cdc_batch) from " ~ change_log ~ ")", none)) }}
     {%- endif -%}
     {%- set batch = alluvium.newest_batch(change_log) -%}
-    {%- set is_plain = alluvium.remembered("is_plain", change_log) == "true" -%}
+    {%- set is_plain = alluvium.remembered("is_plain", change_log) or false -%}
     {{ return(alluvium.unaccounted_lines_sql(feed, change_log, batch, alluvium.files_of_batch(feed, change_log, batch), is_plain)) }}
 {%- endmacro %}
 

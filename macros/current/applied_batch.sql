@@ -45,11 +45,59 @@
 {# All of them by name. #}
 {% macro table_properties(table) %}
     {%- set properties = {} -%}
-    {%- for row in alluvium.query_rows("show tblproperties " ~ table) if row.key.startswith("alluvium.") -%}
-        {%- set name = alluvium.text_of_shown("table_properties", row.key, row.key[9:]) -%}
-        {%- do properties.update({name: alluvium.text_of_shown("table_properties", table ~ ": " ~ name, row.value)}) -%}
+    {%- for key, value in alluvium.properties_as_shown(table).items() if key.startswith("alluvium.") -%}
+        {%- set name = alluvium.text_of_shown("table_properties", key, key[9:]) -%}
+        {%- do properties.update({name: alluvium.text_of_shown("table_properties", table ~ ": " ~ name, value)}) -%}
     {%- endfor -%}
     {{ return(properties) }}
+{% endmacro %}
+
+
+{# Those of others, too, as Spark shows them: read once in a run, and kept as this run sets them. #}
+{% macro properties_as_shown(table) %}
+    {%- set known = alluvium.remembered("properties", table) -%}
+    {%- if known is not none -%}
+        {{ return(known) }}
+    {%- endif -%}
+    {%- set shown = {} -%}
+    {%- for row in alluvium.query_rows("show tblproperties " ~ table) -%}
+        {%- do shown.update({row.key: row.value}) -%}
+    {%- endfor -%}
+    {%- do alluvium.remember("properties", table, shown) if alluvium.may_query() -%}
+    {{ return(shown) }}
+{% endmacro %}
+
+
+{% macro set_properties(table, properties, others={}) %}
+    {%- do run_query(alluvium.set_properties_sql(table, properties, others)) -%}
+    {%- set known = alluvium.remembered("properties", table) -%}
+    {%- if known is not none -%}
+        {%- do known.update(others) -%}
+        {%- for name, value in properties.items() -%}
+            {%- do known.update({"alluvium." ~ alluvium.shown_text(name): alluvium.shown_text(value)}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro unset_properties(table, names) %}
+    {%- do run_query(alluvium.unset_properties_sql(table, names)) -%}
+    {%- do alluvium.forget_properties(table) -%}
+{% endmacro %}
+
+
+{% macro unset_properties_sql(table, names) %}
+    {%- set quoted = [] -%}
+    {%- for name in names -%}
+        {%- do quoted.append(alluvium.string_literal("alluvium." ~ alluvium.shown_text(name))) -%}
+    {%- endfor -%}
+    {{ return("alter table " ~ table ~ " unset tblproperties if exists (" ~ quoted | join(", ") ~ ")") }}
+{% endmacro %}
+
+
+{# They are read again. #}
+{% macro forget_properties(table) %}
+    {%- do alluvium.remember("properties", table, none) -%}
 {% endmacro %}
 
 
@@ -64,8 +112,7 @@
 
 {# The bound that pending_batches() left for this run; none for an upstream that the model did not ask about. #}
 {% macro pending_batch(upstream_identifier) %}
-    {%- set pending = alluvium.remembered("pending_batch." ~ upstream_identifier, this) -%}
-    {{ return(pending | int if pending is not none else none) }}
+    {{ return(alluvium.remembered("pending_batch." ~ upstream_identifier, this)) }}
 {% endmacro %}
 
 
@@ -106,8 +153,8 @@
             {%- do properties.update({"declaration": alluvium.declared(alluvium.meaning_of_model()), "has_positions": "true"}) if alluvium.reads_own_log(model) -%}
             {%- do properties.update(alluvium.key_conflict_properties()) -%}
             {%- do properties.update(alluvium.commit_properties_of_hudi(this)) if alluvium.is_hudi() -%}
-            {%- do alluvium.remember("written", this, "true") -%}
-            {%- do run_query(alluvium.set_properties_sql(this, properties, alluvium.properties_of_merged_table() if properties.generation else {})) -%}
+            {%- do alluvium.remember("is_written", this, true) -%}
+            {%- do alluvium.set_properties(this, properties, alluvium.properties_of_merged_table() if properties.generation else {}) -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
@@ -121,9 +168,9 @@
     {%- if alluvium.reads_own_log(model) and "applied_batch." in properties | join(" ") -%}
         {%- set names = [] -%}
         {%- for name in alluvium.table_properties(this) if modules.re.match("applied_(batch|generation)[.]", name) and name not in properties -%}
-            {%- do names.append("'alluvium." ~ alluvium.shown_text(name) ~ "'") -%}
+            {%- do names.append(name) -%}
         {%- endfor -%}
-        {%- do run_query("alter table " ~ this ~ " unset tblproperties if exists (" ~ names | join(", ") ~ ")") if names -%}
+        {%- do alluvium.unset_properties(this, names) if names -%}
     {%- endif -%}
 {% endmacro %}
 

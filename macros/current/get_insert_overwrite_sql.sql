@@ -27,7 +27,7 @@
     {%- if execute and alluvium.is_computed_whole() and not alluvium.has_same_inputs() -%}
         {%- set properties = {"inputs": alluvium.remembered("inputs", this)} -%}
         {%- do properties.update(alluvium.commit_properties_of_hudi(this)) if alluvium.is_hudi() -%}
-        {%- do run_query(alluvium.set_properties_sql(this, properties)) -%}
+        {%- do alluvium.set_properties(this, properties) -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -148,7 +148,7 @@
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_insert_overwrite_sql") -%}
     {%- do alluvium.require_clock_of_hudi("get_insert_overwrite_sql", target_relation) if alluvium.is_hudi() -%}
-    {%- do run_query("alter table " ~ target_relation ~ " unset tblproperties if exists ('alluvium.inputs', 'alluvium.rebuild_begun')") -%}
+    {%- do alluvium.unset_properties(target_relation, ["inputs", "rebuild_begun"]) -%}
     {{ return(alluvium.overwrite_sql(source_relation, target_relation)) }}
 {% endmacro %}
 

@@ -32,7 +32,7 @@
         {%- endif -%}
         {%- set newest = ([known] + resets | map(attribute="position") | list) | max -%}
         {%- do alluvium.remember("reset_at", this, newest) if newest != known -%}
-        {%- do alluvium.remember("resets", this, tojson(resets)) if resets -%}
+        {%- do alluvium.remember("resets", this, resets) if resets -%}
         {%- do alluvium.remember("oldest_change", this, news.oldest_change) if news.oldest_change -%}
         {%- do alluvium.check_key(change_log, feed, batches, resets, news) if alluvium.may_check_key(feed) -%}
     {%- endif -%}
@@ -125,7 +125,7 @@ having max(if(_cdc_kind = 'rejected', _cdc_batch, null)) = max(_cdc_batch)
 
 {# The resets that pending_resets() found when this model compiled. #}
 {% macro remembered_resets() %}
-    {{ return(fromjson(alluvium.remembered("resets", this) or "[]")) }}
+    {{ return(alluvium.remembered("resets", this) or []) }}
 {% endmacro %}
 
 

@@ -92,7 +92,7 @@
     {%- set fingerprint = local_md5(tojson(resets)) ~ (" " ~ (resets | last).position if feed.full_dumps and resets else "") -%}
     {%- if batches.after != batches.until or fingerprint != alluvium.known_reset(this) -%}
         {%- do alluvium.remember("reset_at", this, fingerprint) -%}
-        {%- do alluvium.remember("resets", this, tojson(resets)) -%}
+        {%- do alluvium.remember("resets", this, resets) -%}
         {{ return(resets) }}
     {%- endif -%}
     {{ return([]) }}

@@ -435,7 +435,7 @@ where
     {%- endfor -%}
     {%- if was_killed or found.values() | sum(attribute="row_count") -%}
         {%- for table in tables.states + tables.histories -%}
-            {%- do run_query(alluvium.set_properties_sql(table.relation, alluvium.properties_after_purge(table.relation))) -%}
+            {%- do alluvium.set_properties(table.relation, alluvium.properties_after_purge(table.relation)) -%}
         {%- endfor -%}
     {%- endif -%}
 {% endmacro %}

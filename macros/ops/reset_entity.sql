@@ -19,7 +19,7 @@
         {#- The build would refuse it; said where it is asked for. -#}
         {%- do alluvium.refuse_missing_files(change_log.feed, change_log.relation) if load_relation(alluvium.file_ledger()) is not none -%}
         {%- do alluvium.announce_rebuild("reset_entity", change_log.node) -%}
-        {%- do run_query(alluvium.set_properties_sql(change_log.relation, {"rebuild_requested": alluvium.run_id()})) if not dry_run -%}
+        {%- do alluvium.set_properties(change_log.relation, {"rebuild_requested": alluvium.run_id()}) if not dry_run -%}
     {%- endfor -%}
     {%- do alluvium.announce_dry_run("reset_entity") if dry_run -%}
 {% endmacro %}

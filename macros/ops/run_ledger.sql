@@ -70,11 +70,8 @@ seconds double comment 'that dbt took for the model'
 
 
 {% macro announce_warnings() %}
-    {%- set warnings = [] -%}
-    {%- for row in alluvium.query_rows("set") if row.key.startswith("alluvium.warning." ~ alluvium.run_id()) -%}
-        {%- do warnings.append(row.key) -%}
-    {%- endfor -%}
-    {%- do log("Warnings of models and hooks above, not counted in WARN= below: " ~ warnings | length, info=true) if warnings -%}
+    {%- set count = alluvium.run_state().get("warnings", []) | length -%}
+    {%- do log("Warnings of models and hooks above, not counted in WARN= below: " ~ count, info=true) if count -%}
 {% endmacro %}
 
 
@@ -112,11 +109,11 @@ seconds double comment 'that dbt took for the model'
         {%- do table.update({
             "role": "state",
             "file_format": node.config.file_format,
-            "is_written": alluvium.remembered("written", relation) is not none,
+            "is_written": alluvium.remembered("is_written", relation) is not none,
             "has_key": alluvium.feed_of_node("record_run", node).key | length > 0,
         }) -%}
     {%- endif -%}
-    {%- do table.update({"until": until | int}) if until is defined and until is not none -%}
+    {%- do table.update({"until": until}) if until is defined and until is not none -%}
     {{ return(table if "until" in table else none) }}
 {% endmacro %}
 

@@ -112,7 +112,7 @@ def staged(printed: str) -> list[str]:
 def test_only_the_selected_sources_are_staged(project: Project) -> None:
     expected = {f"pipe.{feed.name}" for feed in project.feeds.values() if feed.built}
     assert sorted(staged(project.outcomes[0].printed)) == sorted(expected)
-    assert {"pipe__moved", "pipe__moved__files"} <= tables(project)
+    assert {"pipe__landed", "pipe__landed__files"} <= tables(project)
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_run_operation_stages_what_is_asked_for(project: Project) -> None:
     ("select", "words"),
     [
         ("pipe.wrong_using", ["stage_external_sources", "external.using", '"csv"', "json, avro, parquet"]),
-        ("pipe.nothing", ["stage_external_sources", "select", '"pipe.nothing"', "moved"]),
+        ("pipe.nothing", ["stage_external_sources", "select", '"pipe.nothing"', "landed"]),
     ],
 )
 def test_run_operation_refuses(project: Project, select: str, words: list[str]) -> None:

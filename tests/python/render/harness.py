@@ -32,6 +32,7 @@ MACROS = REPOSITORY / "macros"
 PACKAGE = "alluvium"
 # What `adapter.dispatch` tries, in dbt's order.
 DISPATCH_PREFIXES = ("spark", "default")
+INVOCATION = "ab12-cd34"
 
 # Macros of dbt's that a strategy of this project stands for, and their packages.
 DBTS_OWN = {
@@ -114,6 +115,23 @@ class _Config(dict[str, Any]):
         return bool(self["persist_docs"].get("relation"))
 
 
+class _Graph(dict[str, Any]):
+    """dbt's graph: one dictionary, whose keys Jinja also takes as attributes."""
+
+    __getattr__ = dict.__getitem__
+
+
+class _RunState(dict[str, Any]):
+    """What the parts of a run leave for each other, by `kind of schema.table`."""
+
+    answers: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """What macros have left, else what a test says that they have."""
+        kind = name.partition(" of ")[0].partition(".")[0]
+        return super().get(name, next((row["value"] for row in self.answers.get(f"left: {kind}", ())), default))
+
+
 class _Package:
     """A package's namespace in Jinja: ``alluvium.decode_value``."""
 
@@ -168,7 +186,9 @@ class Renderer:
         columns: names of the columns that a relation has in the database, each a string.
         types: other types by relation and column.
         absent: identifiers of the relations that the database does not have.
-        answers: rows of a query, by a text that the query (whitespace folded) contains; by `set`, of that query alone.
+        run_state: what the macros have left, by the name that they give it.
+        answers: rows of a query, by a text that the query (whitespace folded) contains; by `set`, of that query alone;
+            by `left: <kind>`, what an earlier step of the run has left, as its `value`.
         queries: the queries that ran, whitespace folded.
         spark: what runs the queries, in place of `answers`.
         messages: what was logged.
@@ -213,6 +233,7 @@ class Renderer:
     columns: Sequence[str] = ()
     types: Mapping[tuple[str, str], str] = field(default_factory=dict)
     absent: Sequence[str] = ("cdc_purge_ledger",)
+    run_state: _RunState = field(default_factory=lambda: _RunState())
     answers: dict[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
     spark: SparkSession | None = None
@@ -298,7 +319,8 @@ class Renderer:
             "flags": SimpleNamespace(WHICH=self.which, EMPTY=self.empty),
             "get_assert_columns_equivalent": self.asserted.append,
             "get_select_subquery": lambda sql: sql,
-            "graph": SimpleNamespace(sources=self.sources, nodes=self.nodes),
+            "graph": self._graph(),
+            "invocation_id": INVOCATION,
             "is_incremental": lambda: self.incremental,
             "load_relation": self._load_relation,
             "location_clause": lambda: "",
@@ -343,6 +365,13 @@ class Renderer:
             # A macro of the same package can also be called by its bare name.
             context |= {name: CallableMacroGenerator(macro, context) for name, macro in all_macros().items()}
         return context
+
+    def _graph(self) -> _Graph:
+        # What a test answers is what tables and the session have when it renders.
+        asked = ("properties of ", "alluvium.", "spark.")
+        self.run_state = _RunState({name: left for name, left in self.run_state.items() if not name.startswith(asked)})
+        self.run_state.answers = self.answers
+        return _Graph(sources=self.sources, nodes=self.nodes, alluvium={INVOCATION: self.run_state})
 
     def _own_macro(self, name: str) -> SimpleNamespace:
         """A macro of `own_macros`, which calls the next one."""
@@ -396,8 +425,8 @@ class Renderer:
         for text, rows in self.answers.items():
             if folded == text or (text in folded and text != "set"):
                 return [_Row(row) for row in rows]
-        if re.fullmatch(r"set alluvium\.\S+( = .*)?", folded):
-            return []  # a setting that no earlier step of the run has left, or one that this step leaves
+        if re.fullmatch(r"set alluvium\.(is_shared|build)( = .*)?", folded):
+            return []
         if folded.endswith(" where _cdc_position is null limit 1"):
             return []  # a table whose properties the test leaves out
         if folded.startswith("select file_path from (select _metadata.file_path as file_path, value,"):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from .feeds import feed, shop
+from .feeds import shop
 from .harness import Renderer, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
@@ -24,12 +24,6 @@ def test_unaccounted_lines_reads_the_newest_batch_again() -> None:
     sql = renderer.sql("unaccounted_lines", LOG)
     assert "_metadata.file_path = '/a'" in sql
     assert "where _cdc_batch = 7" in sql
-
-
-def test_unaccounted_lines_sql(macros: Renderer) -> None:
-    sql = macros.render("unaccounted_lines_sql", feed(), LOG, 7, FILES)
-    assert "where change_log = 'silver.stg_shop__orders' and batch = 7" in fold(sql)
-    assert_parses(sql)
 
 
 @pytest.mark.parametrize(
@@ -53,17 +47,6 @@ def test_rejected_above_threshold(quarantine: dict[str, Any], allowed: str, whic
     assert f"count_if(rejected._cdc_batch = {latest}) as new_rejected_count" in fold(sql)
     assert f"where {renderer.render('is_decoded')} limit 1) as decoded) = 0 or " in fold(sql)
     assert_parses(sql)
-
-
-def test_first_rejected_lines() -> None:
-    renderer = shop()
-    renderer.absent = ("cdc_released_lines",)
-    torn = {"reason": "malformed_json", "detail": None, "path": "/a.json", "line": 5}
-    unknown = {"reason": "unknown_column", "detail": "weight", "path": "/b.json", "line": 7}
-    renderer.answers = {"limit 3": [torn, unknown]}
-    said = renderer.render("first_rejected_lines", LOG)
-    assert said == "malformed_json at /a.json line 5; unknown_column (weight) at /b.json line 7"
-    assert_parses(renderer.render("first_rejected_lines_sql", LOG))
 
 
 def test_unresolved_above_threshold() -> None:

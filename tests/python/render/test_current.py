@@ -7,16 +7,12 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .feeds import ODD_NAMES, column, feed, shop
+from .feeds import column, feed, shop
 from .harness import NO_PARTITIONS, SESSION_OF_HUDI, Renderer, assert_expression_parses, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
 STATE = relation("slv_shop__orders_state")
 MART = relation("fct_order", "gold")
-BATCHES = {"after": 4, "until": 6}
-RESETS = [{"position": "10", "micros": 1000}, {"position": "20", "micros": 2000}]
-ODD = feed(key=["a b", "sel`ect"], columns=[column(name, nullable=name == "a b") for name in ODD_NAMES])
-SETTING = "set alluvium.pending_batch.stg_shop__orders."
 
 
 def state(**changes: Any) -> Renderer:
@@ -37,13 +33,12 @@ def test_current_state() -> None:
             {"key": "alluvium.applied_batch.stg_shop__orders", "value": "4"}
         ],
         "max(if(is_reset": [{"oldest_change": "30", "oldest_reset": None, "newest_reset": None}],
-        SETTING: [],
     }
     renderer.columns = ["id", "note"]
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
     sql = renderer.render("current_state", LOG)
     assert "where _cdc_kind = 'change' and _cdc_batch > 4 and _cdc_batch <= 6" in fold(sql)
-    assert f"set {renderer.render('setting', 'pending_batch.stg_shop__orders', STATE)} = 6" in renderer.queries
+    assert renderer.run_state[f"pending_batch.stg_shop__orders of {STATE}"] == 6
     assert_parses(sql)
 
 
@@ -92,31 +87,6 @@ def test_partitioned_value() -> None:
     )
 
 
-def test_partitioned_rows() -> None:
-    renderer = Renderer(partition_by="NOTE")
-    columns = {"#id": "int", "note": "string", "day": "date"}
-    renderer.answers["describe query"] = [{"col_name": name, "data_type": said} for name, said in columns.items()]
-    query = "-- all\nselect 1 as `#id`, 'a\n b' as note, current_date() as day -- today"
-    sql = str(renderer.render("partitioned_rows", "model m", query))
-    assert_parses(sql)
-    checked = "if(`note` in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error("
-    assert sql.startswith(f"select\n    `#id`,\n    {checked}")
-    assert sql.endswith(f"), `note`) as `note`,\n    `day`\nfrom (\n{query}\n) as unchecked")
-    assert renderer.queries == [fold(f"describe query {query}")]
-
-
-def test_nothing_to_apply() -> None:
-    renderer = state()
-    renderer.types = {("slv_shop__orders_state", "id"): "int"}
-    renderer.columns = ["id", "note", "_cdc_position"]
-    level = {"after": 6, "until": 6}
-    assert renderer.render("has_nothing_to_apply", LOG, feed(), level, [])
-    assert not renderer.render("has_nothing_to_apply", LOG, feed(), BATCHES, [])
-    assert not renderer.render("has_nothing_to_apply", LOG, feed(), level, RESETS)
-    assert not renderer.render("has_nothing_to_apply", LOG, feed(), None, [])
-    assert renderer.sql("no_rows_sql").endswith("select * from silver.slv_shop__orders_state where false")
-
-
 def test_default_current_state_without_news_reads_nothing() -> None:
     renderer = state()
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
@@ -139,24 +109,6 @@ def test_current_state_refuses_a_model_that_would_not_merge_under_the_guard() ->
     assert "meta.cdc.merge_guard is not given; allowed: _cdc_position." in renderer.refusal("current_state", LOG)
 
 
-@pytest.mark.parametrize("batches", [None, BATCHES])
-@pytest.mark.parametrize("resets", [[], RESETS])
-@pytest.mark.parametrize("delete_policy", ["soft", "hard"])
-def test_current_state_sql(
-    macros: Renderer, batches: dict[str, int] | None, resets: list[dict[str, Any]], delete_policy: str
-) -> None:
-    sql = macros.render("current_state_sql", LOG, ODD, delete_policy, batches, resets)
-    assert ("_cdc_batch > 4" in sql) == (batches is not None)
-    assert_parses(sql)
-
-
-def test_current_state_orders_before_it_looks_at_deletes(macros: Renderer) -> None:
-    sql = macros.sql("current_state_sql", LOG, feed(), "soft", None, [])
-    latest = sql[sql.index("latest as (") : sql.rindex("select `id`, ")]
-    assert "'d'" not in latest
-    assert latest.count("row_number() over (partition by `id` order by _cdc_position desc)") == 1
-
-
 def test_latest_by_key(macros: Renderer) -> None:
     sql = macros.sql("latest_by_key", "changes", ["a b", "sel`ect"], ["a b", "note"])
     assert sql == (
@@ -173,31 +125,10 @@ def test_latest_by_key_refuses_no_key(macros: Renderer) -> None:
     )
 
 
-def test_default_latest_by_key(macros: Renderer) -> None:
-    assert "order by a, b desc" in macros.sql("default__latest_by_key", "t", ["id"], ["id"], "a, b")
-
-
-def test_apply_deletes(macros: Renderer) -> None:
-    soft = macros.sql("apply_deletes", "positioned", feed(), "soft")
-    hard = macros.sql("apply_deletes", "positioned", feed(), "hard")
-    assert soft.startswith("select `id`, _cdc_image.`note` as `note`, _cdc_op = 'd' as _is_deleted,")
-    assert hard.startswith(
-        "select `id`, if(_cdc_op = 'd', null, _cdc_image.`note`) as `note`, _cdc_op = 'd' as _is_deleted,"
-    )
-    for sql in (soft, hard, macros.sql("default__apply_deletes", "positioned", ODD, "hard", RESETS)):
-        assert_parses(sql)
-
-
 def test_apply_deletes_refuses(macros: Renderer) -> None:
     assert macros.refusal("apply_deletes", "t", feed(), "purge") == (
         'apply_deletes: delete_policy is "purge"; allowed: soft, hard.'
     )
-
-
-def test_state_lineage_columns(macros: Renderer) -> None:
-    columns = macros.render("state_lineage_columns")
-    assert {"_cdc_op", "_cdc_position", "_cdc_batch"} <= set(columns)
-    assert len(columns) == len(set(columns))
 
 
 def test_living_rows() -> None:
@@ -229,10 +160,6 @@ def test_living_rows_refuses_another_model() -> None:
     assert message.startswith('living_rows: relation is "silver.dim_day"; allowed: ')
 
 
-def test_default_living_rows(macros: Renderer) -> None:
-    assert_parses(macros.render("default__living_rows", STATE, ODD))
-
-
 def test_changed_keys() -> None:
     renderer = shop()
     renderer.this = MART
@@ -241,7 +168,6 @@ def test_changed_keys() -> None:
             {"key": "alluvium.applied_batch.stg_shop__orders", "value": "6"}
         ],
         "show tblproperties gold.fct_order": [],
-        "set alluvium.pending_batch.gold.fct_order.slv_shop__orders_state": [],
     }
     sql = renderer.sql("changed_keys", STATE, ["a b"])
     assert sql.startswith("select `a b` from silver.slv_shop__orders_state where _cdc_batch > 0")
@@ -255,11 +181,6 @@ def test_changed_keys_refuses_no_key(macros: Renderer) -> None:
 def test_changed_keys_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
     macros.execute = False
     assert macros.sql("changed_keys", STATE, ["id"]) == "select 1 as not_compiled"
-
-
-def test_default_changed_keys(macros: Renderer) -> None:
-    assert macros.sql("default__changed_keys", STATE, ["id"], None) == "select `id` from silver.slv_shop__orders_state"
-    assert "where _cdc_batch > 4" in macros.sql("default__changed_keys", STATE, ["id"], BATCHES)
 
 
 def behind(applied: str, newest: str) -> Renderer:
@@ -293,84 +214,13 @@ def test_delete_vanished_keys_of_a_level_mart_costs_no_merge() -> None:
     assert Renderer(execute=False).does("delete_vanished_keys", STATE, ["id"]) == []
 
 
-def test_delete_vanished_keys_sql(macros: Renderer) -> None:
-    sql = macros.render("delete_vanished_keys_sql", MART, STATE, ["a b", "sel`ect"], 4)
-    assert "where _is_deleted and _cdc_batch > 4" in fold(sql)
-    assert "on target.`a b` <=> vanished.`a b` and target.`sel``ect` <=> vanished.`sel``ect`" in fold(sql)
-    assert_parses(sql)
-
-
-@pytest.mark.parametrize(("applied", "incremental", "after"), [("4", True, 4), ("4", False, 0), ("9", True, 0)])
-def test_pending_batches(applied: str, incremental: bool, after: int) -> None:
-    renderer = state()
-    renderer.incremental = incremental
-    renderer.answers = {
-        "show tblproperties silver.stg_shop__orders": [],
-        "select max(_cdc_batch)": [{"batch": 6}],
-        "show tblproperties silver.slv_": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": applied}],
-        SETTING: [],
-    }
-    assert renderer.render("pending_batches", LOG) == {"after": after, "until": 6}
-
-
-def test_pending_batches_changes_nothing_outside_of_a_run() -> None:
-    for which in ("compile", "test", "docs"):
-        assert Renderer(which=which).render("pending_batches", LOG) is None
-
-
-def test_newest_upstream_batch(macros: Renderer) -> None:
-    macros.answers = {
-        "show tblproperties silver.slv": [
-            {"key": "a", "value": "b"},
-            {"key": "alluvium.applied_batch.x", "value": "7"},
-        ],
-        "show tblproperties silver.stg": [],
-        "select max(_cdc_batch)": [{"batch": 6}],
-    }
-    assert macros.render("newest_upstream_batch", STATE) == 7
-    assert macros.render("newest_upstream_batch", LOG) == 6
-
-
-def test_applied_batch_below(macros: Renderer) -> None:
-    macros.answers = {"show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": "5"}]}
-    assert macros.render("applied_batch_below", STATE, LOG, 6) == 5
-    assert macros.render("applied_batch_below", STATE, LOG, 4) == 0
-
-
-@pytest.mark.parametrize(("seen", "after"), [("a", 5), ("b", 0), (None, 0)])
-def test_a_state_that_was_built_anew_is_taken_whole(macros: Renderer, seen: str | None, after: int) -> None:
-    applied = [{"key": "alluvium.applied_batch.slv_shop__orders_state", "value": "5"}]
-    if seen is not None:
-        applied.append({"key": "alluvium.applied_generation.slv_shop__orders_state", "value": seen})
-    macros.answers = {
-        "show tblproperties gold.fct_order": applied,
-        "show tblproperties silver.slv_shop__orders_state": [{"key": "alluvium.generation", "value": "a"}],
-    }
-    assert macros.render("applied_batch_below", MART, STATE, 6) == after
-    assert macros.render("generation", STATE) == "a"
-    assert macros.render("table_property", MART, "other") == "none"
-
-
-@pytest.mark.parametrize(("value", "pending"), [("6", 6), ("0", 0), ("<undefined>", None)])
-def test_pending_batch(value: str, pending: int | None) -> None:
-    renderer = state()
-    renderer.answers = {SETTING: [{"value": value}]}
-    assert renderer.render("pending_batch", "stg_shop__orders") == pending
-
-
-def test_applied_batch(macros: Renderer) -> None:
-    macros.answers = {"show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": "5"}]}
-    assert macros.render("applied_batch", STATE, "stg_shop__orders") == 5
-    assert macros.render("applied_batch", STATE, "other") == 0
-
-
 def level(pending: str, applied: str) -> Renderer:
     """A state that has applied one batch while another is pending."""
     renderer = state()
     renderer.answers = {
         **NO_PARTITIONS,
-        SETTING: [{"value": pending}],
-        "set alluvium.pending_generation.": [{"value": "none"}],
+        "left: pending_batch": [{"value": int(pending)}],
+        "left: pending_generation": [{"value": "none"}],
         "show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": applied}],
         "alter table": [],
     }
@@ -390,7 +240,7 @@ def test_record_applied_batches() -> None:
 
 def test_columns_that_make_versions_are_recorded_without_a_batch() -> None:
     renderer = level("6", "6")
-    renderer.answers = {"set alluvium.tracked_columns": [{"value": "f1"}], **renderer.answers}
+    renderer.answers = {"left: tracked_columns": [{"value": "f1"}], **renderer.answers}
     assert renderer.render("is_level_with_upstreams") is False
     assert "('alluvium.tracked_columns' = 'f1', 'alluvium.decl" in renderer.does("record_applied_batches")[-1]
     # Others than before: versions have changed, and no batch tells a mart.
@@ -402,16 +252,7 @@ def test_columns_that_make_versions_are_recorded_without_a_batch() -> None:
 def test_record_applied_batches_stores_only_what_is_new() -> None:
     renderer = level("6", "6")
     ran = renderer.does("record_applied_batches")
-    assert {sql.split(" ")[0] for sql in ran} == {"set", "show"}
-    assert not any(" = " in sql for sql in ran)
-
-
-def test_applied_batch_properties() -> None:
-    properties = level("6", "4").render("applied_batch_properties", "stg_shop__orders")
-    assert properties.pop("generation")
-    assert properties == {"applied_batch.stg_shop__orders": 6, "applied_generation.stg_shop__orders": "none"}
-    assert level("6", "6").render("applied_batch_properties", "stg_shop__orders") == {}
-    assert level("<undefined>", "6").render("applied_batch_properties", "stg_shop__orders") == {}
+    assert [sql.split(" ")[0] for sql in ran] == ["show"]
 
 
 def test_log_of_another_name() -> None:
@@ -441,13 +282,6 @@ def test_log_of_another_name() -> None:
     assert not any("unset" in sql for sql in renderer.does("record_applied_batches"))
 
 
-def test_set_properties_sql(macros: Renderer) -> None:
-    sql = macros.sql("set_properties_sql", STATE, {"a": 1, "b": "x"})
-    assert sql == f"alter table {STATE} set tblproperties ('alluvium.a' = '1', 'alluvium.b' = 'x')"
-    more = macros.sql("set_properties_sql", STATE, {"a": 1}, {"delta.b": "true"})
-    assert more == f"alter table {STATE} set tblproperties ('alluvium.a' = '1', 'delta.b' = 'true')"
-
-
 def test_properties_of_merged_table() -> None:
     """A new table gets them, and no later run."""
     vectors = {"delta.enableDeletionVectors": "true"}
@@ -459,24 +293,6 @@ def test_properties_of_merged_table() -> None:
     assert "delta." not in renderer.does("record_applied_batches")[-1]
     renderer.tblproperties = {"delta.enableDeletionVectors": "false"}
     assert renderer.render("properties_of_merged_table") == {}
-
-
-def test_newest_pending_batch() -> None:
-    assert level("6", "4").render("newest_pending_batch") == 6
-    assert level("<undefined>", "4").render("newest_pending_batch") == 0
-
-
-@pytest.mark.parametrize(
-    ("pending", "applied", "is_level"), [("6", "6", True), ("6", "4", False), ("<undefined>", "4", False)]
-)
-def test_is_level_with_upstreams(pending: str, applied: str, is_level: bool) -> None:
-    assert level(pending, applied).render("is_level_with_upstreams") is is_level
-    asked = None if pending == "<undefined>" else is_level
-    assert level(pending, applied).render("is_level_with", "stg_shop__orders") is asked
-
-
-def test_nothing_to_apply_sql(macros: Renderer) -> None:
-    assert_parses(macros.render("nothing_to_apply_sql"))
 
 
 def test_get_merge_sql_of_a_state_is_guarded() -> None:
@@ -516,94 +332,6 @@ def test_get_merge_sql_of_a_mart_takes_two_nulls_for_one_key(macros: Renderer) -
 def test_get_merge_sql_without_news_merges_nothing() -> None:
     sql = level("6", "6").sql("spark__get_merge_sql", STATE, relation("tmp"), None, [], None)
     assert sql == "select 'nothing new' as applied"
-
-
-STATE_COLUMNS = ["_is_deleted", "_deleted_at", "_cdc_image_position", "_cdc_op", "_cdc_position", "_cdc_batch"]
-
-
-@pytest.mark.parametrize("delete_policy", ["soft", "hard"])
-@pytest.mark.parametrize("resets", [[], RESETS])
-def test_guarded_merge_sql(macros: Renderer, delete_policy: str, resets: list[dict[str, Any]]) -> None:
-    columns = [*ODD_NAMES, *STATE_COLUMNS]
-    sql = macros.render(
-        "guarded_merge_sql", STATE, relation("tmp"), ODD, columns, "_cdc_position", delete_policy, resets
-    )
-    assert ("when not matched by source" in sql) == bool(resets)
-    assert "on target.`a b` <=> source.`a b` and target.`sel``ect` = source.`sel``ect`" in fold(sql)
-    assert ("or source._cdc_image_position > coalesce(target._cdc_image_position, '')" in sql) == (
-        delete_policy == "soft"
-    )
-    assert "`a b` = " not in sql.partition("update set")[2], "a key column is never updated"
-    # SQLFluff's grammar of Spark's MERGE has no `by source` (4.0.4); the pipeline tests run it.
-    assert_parses(sql.replace("when not matched by source", "when matched"))
-
-
-def test_key_equality(macros: Renderer) -> None:
-    assert macros.render("key_equality", ODD, "a b") == "<=>"
-    assert macros.render("key_equality", ODD, "Upper") == "="
-
-
-def merged(macros: Renderer, name: str, delete_policy: str = "soft", **options: Any) -> str:
-    sql = macros.sql("merged_value", name, {**ODD, **options}, "_cdc_position", delete_policy, [])
-    assert_expression_parses(sql)
-    return sql
-
-
-def test_merged_value(macros: Renderer) -> None:
-    image = "source._cdc_image_position > coalesce(target._cdc_image_position, '')"
-    assert merged(macros, "_cdc_op") == (
-        "if(source._cdc_position > target._cdc_position, source.`_cdc_op`, target.`_cdc_op`)"
-    )
-    assert merged(macros, "it's", connector="mongodb") == f"if({image}, source.`it's`, target.`it's`)"
-    assert "_cdc_image_position" not in merged(macros, "it's", "hard", connector="mongodb")
-    assert merged(macros, "it's").startswith("case greatest(")
-    assert merged(macros, "it's", "hard").startswith("if(if(source._cdc_position > target._cdc_position, ")
-    contested = merged(macros, "_cdc_op", replica_identity="full")
-    assert contested == "if(source._cdc_position >= target._cdc_position, source.`_cdc_op`, target.`_cdc_op`)"
-    # A delete of the newest row brings no image; a soft one keeps the values that are there.
-    assert "and source._cdc_image_position is not null, source.`it's`" in merged(
-        macros, "it's", replica_identity="full"
-    )
-    assert "_cdc_image_position" not in merged(macros, "it's", "hard", replica_identity="full")
-    assert merged(macros, "_cdc_batch", replica_identity="full") == "0", "the batch of this run"
-    assert merged(macros, "_cdc_batch") == "source.`_cdc_batch`"
-
-
-def after_reset(macros: Renderer, name: str, delete_policy: str = "soft") -> str:
-    sql = macros.sql("column_after_reset", name, ODD, delete_policy, RESETS)
-    assert_expression_parses(sql)
-    return sql
-
-
-def test_column_after_reset(macros: Renderer) -> None:
-    macros.parents, macros.nodes = ["model.stg"], {"model.stg": {"alias": "stg_shop__orders"}}
-    macros.answers = {"set alluvium.pending_batch.": [{"value": "6"}]}
-    assert after_reset(macros, "_is_deleted") == "target.`_is_deleted` or target._cdc_position < '20'"
-    assert after_reset(macros, "it's") == "target.`it's`"
-    assert after_reset(macros, "it's", "hard") == "if(target._cdc_position < '20', null, target.`it's`)"
-    assert after_reset(macros, "a b", "hard") == "target.`a b`", "a key column stays"
-    assert after_reset(macros, "_cdc_batch") == "6"
-    ended = "(target._cdc_op = 'd' and target._deleted_at <=> target._cdc_source_ts)"
-    assert macros.render("is_ended_by_its_delete") == ended
-    assert after_reset(macros, "_deleted_at").startswith(
-        f"if(target._is_deleted and {ended}, target.`_deleted_at`, coalesce(timestamp_micros("
-    )
-    assert macros.sql("column_after_reset", "_is_deleted", ODD, "soft", []) == "target.`_is_deleted`"
-
-
-def test_loses_its_row(macros: Renderer) -> None:
-    sql = macros.sql("loses_its_row", RESETS)
-    assert sql.startswith("target._cdc_position < '20' and (not target._is_deleted or not (target._cdc_op = 'd' and ")
-    assert_expression_parses(sql)
-
-
-def test_is_of_image(macros: Renderer) -> None:
-    assert [macros.render("is_of_image", name, ODD) for name in ("it's", "a b", "_cdc_image_position", "_cdc_op")] == [
-        True,
-        False,
-        True,
-        False,
-    ]
 
 
 def mart(**changes: Any) -> Renderer:
@@ -651,52 +379,6 @@ def fingerprint(renderer: Renderer) -> str:
     return str(renderer.render("inputs_fingerprint", renderer.context()["model"]))
 
 
-def test_inputs_behind() -> None:
-    state = "silver.slv_shop__orders_state 3 2024-05-01"
-    assert inputs(mart(answers=BEHIND)) == ["select * from silver.slv_shop__orders_state", state]
-    with_source = mart(answers=BEHIND, parents=["model.state", "source.of.something"])
-    assert inputs(with_source) == [state, None]
-    assert inputs(mart(parents=[])) == []
-    through_ephemeral = mart(answers=BEHIND)
-    through_ephemeral.nodes["model.slv"]["config"]["materialized"] = "ephemeral"
-    assert inputs(through_ephemeral) == [state]
-
-
-RAW = {"source.raw.orders": {"schema": "bronze", "identifier": "raw_orders"}}
-
-
-def read(text: str, **settings: Any) -> Any:
-    """What is behind a mart that reads a view, whose model reads a state, by the view's text."""
-    view = described("slv_shop__orders", Type="VIEW", **{"View Text": text})
-    return inputs(mart(answers={**BEHIND, **view}, parents=["model.slv"], sources=RAW, **settings))[1:]
-
-
-def test_inputs_are_those_of_the_catalog() -> None:
-    state = "silver.slv_shop__orders_state 3 2024-05-01"
-    assert read("select `a`.b from `Silver`.`SLV_shop__orders_state` a") == [state]
-    assert read("select 1 as id") == []
-    assert read("select b.id from bronze.other b") == [None]
-    assert read("select id from bronze.raw_orders join silver.slv_shop__orders_state using (id)") == [state, None]
-    # In comments: itself, the mart, and what is not there yet.
-    assert read(f"select 1 -- silver.slv_shop__orders, {MART}") == []
-    assert read("select 1 -- silver.slv_shop__orders_state", absent=["slv_shop__orders_state"]) == [None]
-    renderer = mart(answers={**BEHIND, **described("slv_shop__orders", Type="MANAGED", Provider="delta")})
-    renderer.answers["describe history silver.slv_shop__orders limit 1"] = [
-        {"version": 1, "timestamp": "2024-05-02", "operation": "WRITE"}
-    ]
-    name = "silver.slv_shop__orders"
-    assert renderer.render("inputs_of_relation", name, []) == [f"{name} 1 2024-05-02"]
-    for details in ({"Type": "EXTERNAL", "Provider": "parquet"}, {"Type": "MANAGED"}):
-        renderer.answers |= described("slv_shop__orders", **details)
-        assert renderer.render("inputs_of_relation", name, []) == [None]
-    assert renderer.render("relations_named", "select 1 from silver.slv_shop__orders") == [name]
-    # Beside a model's, one that was a model's when the view was built.
-    text = "select a.id from silver.slv_shop__orders as a join silver.before as b using (id)"
-    assert renderer.render("relations_named", text) == ["silver.before", name]
-    renderer.absent = ["before"]
-    assert renderer.render("relations_named", text) == [name]
-
-
 def test_newest_commit() -> None:
     extensions = {"set spark.sql.extensions": [{"value": SESSION_OF_HUDI["set"][0]["value"]}]}
     renderer = mart(answers={**BEHIND, **extensions, "call show_commits": [{"commit_time": "20240501"}]})
@@ -705,45 +387,10 @@ def test_newest_commit() -> None:
     assert renderer.render("newest_commit", state, "hudi") == f"{state} 20240501"
 
 
-@pytest.mark.parametrize(("older", "seen"), [(["VACUUM END", "MERGE", "WRITE"], "7 d7"), (["VACUUM START"], "9 d9")])
-def test_maintenance_is_no_change_of_an_input(older: list[str], seen: str) -> None:
-    commits = [
-        {"version": 9 - place, "timestamp": f"d{9 - place}", "operation": operation}
-        for place, operation in enumerate(["OPTIMIZE", *older])
-    ]
-    answers = {"limit 100": commits, "limit 1": commits[:1]}
-    renderer = mart(answers=answers)
-    state = "silver.slv_shop__orders_state"
-    assert renderer.render("newest_commit", state, "delta") == f"{state} {seen}"
-    assert "OPTIMIZE" in renderer.render("maintenance_operations")
-
-
-def test_inputs_fingerprint_follows_sql_views_and_commits() -> None:
-    def changed(text: str, **row: Any) -> dict[str, Any]:
-        return {key: [old | row if key.endswith(text) else old for old in rows] for key, rows in BEHIND.items()}
-
-    text = "select id from silver.slv_shop__orders_state"
-    other_view = described("slv_shop__orders", Type="VIEW", **{"View Text": text})
-    first = mart(answers=BEHIND)
-    model = first.context()["model"]
-    assert fingerprint(first) == fingerprint(mart(answers=BEHIND))
-    others = {
-        fingerprint(mart(answers=changed("limit 1", version=4))),
-        fingerprint(mart(answers=changed("limit 1", timestamp="2024-05-02"))),
-        fingerprint(mart(answers={**BEHIND, **other_view})),
-        first.render("inputs_fingerprint", model | {"compiled_code": "select 2"}),
-        fingerprint(mart(parents=["source.of.something"])),
-    }
-    assert len(others | {fingerprint(first)}) == 6
-    unknown = fingerprint(mart(parents=[]))
-    assert unknown == fingerprint(mart(parents=["source.of.something"]))
-    assert unknown.startswith("unknown_")
-
-
 def test_note_inputs() -> None:
     renderer = mart(answers=BEHIND)
-    setting = renderer.render("setting", "inputs", MART)
-    assert renderer.does("note_inputs")[-1] == f"set {setting} = {fingerprint(renderer)}"
+    renderer.does("note_inputs")
+    assert renderer.run_state[f"inputs of {MART}"] == fingerprint(renderer)
     assert mart(strategy="merge").does("note_inputs") == []
     assert mart(materialized="view").does("note_inputs") == []
     assert "incremental_strategy insert_overwrite" in mart(root_macros={}).refusal("note_inputs")
@@ -757,7 +404,7 @@ def noted(inputs: str, stored: str | None) -> Renderer:
     return mart(
         columns=["id", "a b"],
         answers={
-            "set alluvium.inputs.": [{"value": inputs}],
+            "left: inputs": [{"value": inputs}],
             **NO_PARTITIONS,
             "show tblproperties": [{"key": "other", "value": "x"}, *properties],
             "alter table": [],
@@ -898,27 +545,6 @@ def test_record_inputs_of_another_strategy_or_a_view_does_nothing() -> None:
     assert mart(materialized="view").does("record_inputs") == []
     kinds = {kind: mart(materialized=kind).render("is_computed_whole") for kind in ("incremental", "table", "view")}
     assert kinds == {"incremental": True, "table": True, "view": False}
-
-
-def test_require_key_of_table() -> None:
-    renderer = state()
-    renderer.answers = {"show tblproperties": []}
-    assert renderer.does("require_key_of_table", feed())[-1].startswith("set alluvium.key.")
-    built_with = renderer.queries[-1].rpartition(" ")[2]
-    renderer.answers = {"show tblproperties": [{"key": "alluvium.key", "value": built_with}]}
-    renderer.does("require_key_of_table", feed())
-    with pytest.raises(
-        CompilationError, match=r"meta.cdc.key is \[\"note\"\]; allowed: the key and the order that silver.slv_shop__"
-    ):
-        renderer.render("require_key_of_table", feed(key=["note"]))
-    renderer.incremental = False
-    renderer.does("require_key_of_table", feed(key=["note"]))
-
-
-def test_key_of_a_new_table_is_recorded() -> None:
-    renderer = level("6", "4")
-    renderer.answers["set alluvium.key."] = [{"value": "abc"}]
-    assert renderer.render("applied_batch_properties", "stg_shop__orders")["key"] == "abc"
 
 
 def test_empty_run_asks_nothing_and_applies_nothing() -> None:

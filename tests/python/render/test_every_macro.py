@@ -50,12 +50,12 @@ def rendered() -> frozenset[str]:
     return frozenset(names)
 
 
-def test_every_macro_has_a_render_test() -> None:
-    assert set(all_macros()) - rendered() == set()
+def test_every_public_macro_has_a_render_test() -> None:
+    assert set(documented()) - rendered() == set()
 
 
-def test_every_macro_is_documented_in_the_yaml_of_its_folder() -> None:
-    assert set(documented()) == set(all_macros())
+def test_what_the_yaml_says_of_public_macros() -> None:
+    """The others are private: free to change, and in no YAML."""
     for name, (path, entry) in documented().items():
         folder = all_macros()[name].path.parent
         assert path == folder / f"_{folder.name}__macros.yml", name

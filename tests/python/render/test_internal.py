@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
-from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .feeds import ODD_NAMES, column, feed, model, shop, source
-from .harness import Renderer, all_macros, assert_expression_parses, relation
+from .feeds import feed, model, shop, source
+from .harness import Renderer, relation
 
 
 def test_raise_invalid(macros: Renderer) -> None:
@@ -34,39 +31,6 @@ def test_require_one_of(macros: Renderer) -> None:
     assert (
         macros.refusal("require_one_of", "m", "a", "Soft", ["soft", "hard"]) == 'm: a is "Soft"; allowed: soft, hard.'
     )
-
-
-def test_feed_defaults_are_debeziums(macros: Renderer) -> None:
-    defaults = macros.render("feed_defaults")
-    assert (defaults["time_precision_mode"], defaults["decimal_handling_mode"], defaults["add_fields_prefix"]) == (
-        "adaptive",
-        "precise",
-        "__",
-    )
-    assert [name for name, value in defaults.items() if value is None][:3] == ["connector", "shape", "key"]
-
-
-def test_feed_allowed_values_are_of_options_and_hold_the_defaults(macros: Renderer) -> None:
-    defaults = macros.render("feed_defaults")
-    for option, allowed in macros.render("feed_allowed_values").items():
-        assert defaults[option] is None or defaults[option] in allowed
-
-
-def test_feed_of_source(macros: Renderer) -> None:
-    made = macros.render("feed_of_source", "decode_debezium", source(cdc={"layout": "lenses"}))
-    assert (made["connector"], made["shape"], made["layout"], made["key"]) == (
-        "postgresql",
-        "envelope",
-        "lenses",
-        ["id"],
-    )
-    assert (made["name"], made["format"], made["relation"].render()) == ("shop.orders", "json", "bronze.shop__orders")
-    assert made["columns"][0] == {"name": "id", "data_type": "int", "cdc": {}}
-
-
-def test_feed_of_source_takes_the_table_over_the_source(macros: Renderer) -> None:
-    node = source(cdc={"connector": "mysql"}, config={"meta": {"cdc": {"connector": "mariadb"}}})
-    assert macros.render("feed_of_source", "m", node)["connector"] == "mariadb"
 
 
 @pytest.mark.parametrize(
@@ -114,19 +78,6 @@ def test_feed_of_source_refuses(macros: Renderer, cdc: dict[str, Any], said: str
 def test_feed_of_source_refuses_an_unknown_format(macros: Renderer) -> None:
     message = macros.refusal("feed_of_source", "decode_debezium", source(using="csv"))
     assert message == 'decode_debezium: source shop.orders: external.using is "csv"; allowed: json, avro, parquet.'
-
-
-def test_feed_columns(macros: Renderer) -> None:
-    node = source(
-        columns={
-            "total": {"name": "total", "data_type": "DECIMAL(12, 2)", "meta": {"cdc": {"default": 0}}},
-            "at": {"name": "at", "data_type": "timestamp", "config": {"meta": {"cdc": {"nullable": True}}}},
-        }
-    )
-    assert macros.render("feed_columns", "m", node) == [
-        column("total", "decimal(12,2)", default=0),
-        column("at", "timestamp", nullable=True),
-    ]
 
 
 def test_feed_columns_refuses(macros: Renderer) -> None:
@@ -185,27 +136,6 @@ def test_source_without_a_location_is_refused(macros: Renderer) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("declared", "normal"),
-    [
-        ("DECIMAL(10, 2)", "decimal(10,2)"),
-        ("numeric", "decimal(10,0)"),
-        ("array<decimal(12)>", "array<decimal(12,0)>"),
-        ("Array< Int >", "array<int>"),
-        ("struct<firstName: string>", "struct<firstName: string>"),
-        ("STRUCT <firstName: STRING>", "struct<firstName: STRING>"),
-        ("Array< Struct<a: Map <string, int>>>", "array<struct<a: map<string, int>>>"),
-        ("struct<a struct<map: int, array: int>>", "struct<a struct<map: int, array: int>>"),
-        ("array<numeric(12, 2)>", "array<decimal(12,2)>"),
-        ("map<string, integer>", "map<string,int>"),
-        ("TIMESTAMP_LTZ", "timestamp"),
-        ("timestamp_ntz", "timestamp_ntz"),
-    ],
-)
-def test_normal_type(macros: Renderer, declared: str, normal: str) -> None:
-    assert macros.render("normal_type", "m", declared) == normal
-
-
 def test_struct_fields(macros: Renderer) -> None:
     fields = (
         "firstName: STRING, `a, ``b`` >`: Decimal(10, 2) NOT NULL,c map<string, array<int>>, d:struct<e: int, f:int>"
@@ -223,52 +153,9 @@ def test_struct_fields(macros: Renderer) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("data_type", "inside"),
-    [
-        ("array<int>", "int"),
-        ("array<struct<a:int>>", "struct<a:int>"),
-        ("map<string,int>", "int"),
-        ("map<string, array<map<string,int>>>", "array<map<string,int>>"),
-        ("map<decimal(10,2),int>", "int"),
-        ("map<struct<a: int, b: int>,struct<c: int, d: int>>", "struct<c: int, d: int>"),
-    ],
-)
-def test_type_inside(macros: Renderer, data_type: str, inside: str) -> None:
-    assert macros.render("type_inside", data_type) == inside
-
-
-def test_parts_of_type(macros: Renderer) -> None:
-    assert macros.render("parts_of_type", "map<decimal(10,2),array<map<string,int>>>") == [
-        "decimal(10,2)",
-        "array<map<string,int>>",
-    ]
-    assert macros.render("parts_of_type", "struct<`a,>`: int, b int>") == ["`a,>`: int", " b int"]
-
-
 @pytest.mark.parametrize("declared", ["varchar(10)", "time", "array<interval>", "decimal(10,2) unsigned"])
 def test_a_type_that_nothing_is_decoded_to_is_refused(macros: Renderer, declared: str) -> None:
     assert macros.refusal("normal_type", "m", declared).startswith(f'm: data_type is "{declared}"; allowed: string, ')
-
-
-@pytest.mark.parametrize(
-    ("data_type", "defaults"),
-    [
-        ("string", ["", "it's", "two\nlines", 5]),
-        ("boolean", [True, "false"]),
-        ("tinyint", [-128, 127]),
-        ("bigint", [0, "-9223372036854775808"]),
-        ("decimal(10,2)", [0, 1.5, "-12345678.90", "00000000001", "1.500"]),
-        ("decimal(2,2)", [".25", 0.25]),
-        ("double", [1, 1.5, "-1e-3"]),
-        ("date", [date(2024, 2, 29), "2024-02-29"]),
-        ("timestamp", ["2024-05-31 08:00:00Z", "2024-05-31T08:00:00.123456+02:00"]),
-        ("timestamp_ntz", ["2024-05-31 08:00:00", "2024-05-31T08:00:00.5"]),
-    ],
-)
-def test_require_default(macros: Renderer, data_type: str, defaults: list[Any]) -> None:
-    for default in defaults:
-        macros.render("require_default", "m", data_type, default)
 
 
 @pytest.mark.parametrize(
@@ -324,18 +211,6 @@ def test_require_incremental(macros: Renderer) -> None:
     assert 'materialized is "table"; allowed: incremental.' in macros.refusal("require_incremental", "m", "merge")
 
 
-def test_what_a_run_remembers(macros: Renderer) -> None:
-    log = relation("stg_shop__orders")
-    name = macros.render("setting", "kind", log)
-    assert macros.render("run_id") in name
-    assert re.fullmatch(r"alluvium\.kind\.[0-9a-f]{32}\.silver\.stg_shop__orders", name)
-    assert macros.does("remember", "kind", log, 3) == [f"set {name} = 3"]
-    macros.answers = {f"set {name}": [{"value": "3"}]}
-    assert macros.render("remembered", "kind", log) == "3"
-    macros.answers = {"set x": [{"value": "<undefined>"}]}
-    assert macros.render("session_setting", "x") is None
-
-
 def test_a_threshold_that_nothing_reads_is_refused() -> None:
     refused = shop(cdc={"quarantine": {"warn_above": 1}})
     assert refused.refusal("feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
@@ -366,16 +241,6 @@ def test_require_key(macros: Renderer) -> None:
     assert macros.refusal("require_key", "m", feed(key="id")).startswith('m: meta.cdc.key is "id"; allowed: a list')
 
 
-def test_feed_of_relation_finds_source_log_state_and_view() -> None:
-    for name, schema in (
-        ("shop__orders", "bronze"),
-        ("stg_shop__orders", "silver"),
-        ("slv_shop__orders_state", "silver"),
-        ("slv_shop__orders", "silver"),
-    ):
-        assert shop().render("feed_of_relation", "m", relation(name, schema))["name"] == "shop.orders"
-
-
 def test_feed_of_relation_refuses_what_it_does_not_know() -> None:
     message = shop().refusal("feed_of_relation", "living_rows", relation("other"))
     assert (
@@ -391,104 +256,9 @@ def test_feed_of_node() -> None:
     assert message.startswith('living_rows: model dim_day is "not built from a source"; allowed: ')
 
 
-def test_column_list(macros: Renderer) -> None:
-    assert macros.render("column_list", ["a b", "c"], "target.") == ["target.`a b`", "target.`c`"]
-    assert macros.render("column_list", []) == []
-
-
 def test_generate_schema_name(macros: Renderer) -> None:
     assert macros.render("generate_schema_name", " gold ", None) == "gold"
     assert macros.render("generate_schema_name", None, None) == "silver"
-
-
-def test_line_ends_are_those_of_python(macros: Renderer) -> None:
-    text = "".join(map(chr, range(0x2100)))
-    assert macros.render("line_ends", text * 2) == [
-        letter for letter in text if f".{letter}.".splitlines() != [f".{letter}."]
-    ]
-
-
-def test_string_literal(macros: Renderer) -> None:
-    assert macros.render("string_literal", r"it's a \ 'quote'") == r"'it\'s a \\ \'quote\''"
-    assert macros.render("string_literal", 5) == "'5'"
-    assert (
-        macros.render("string_literal", "a\nb\r\\n\x0c\x85\u2029ö\t") == r"'a\u000ab\u000d\\n\u000c\u0085\u2029ö" "\t'"
-    )
-    for name in (*ODD_NAMES, "\n", "'; drop table t --", json.dumps({"a": "b'"})):
-        assert_expression_parses(macros.render("string_literal", name))
-
-
-def test_quoted_identifier(macros: Renderer) -> None:
-    assert [macros.render("quoted_identifier", name) for name in ODD_NAMES] == [
-        "`a b`",
-        "`sel``ect`",
-        "`Upper`",
-        "`with.dot`",
-        "`it's`",
-        "`back\\slash`",
-        "`from`",
-    ]
-    for name in ODD_NAMES:
-        assert_expression_parses(macros.render("quoted_identifier", name))
-
-
-def test_query_rows(macros: Renderer) -> None:
-    macros.answers = {"select 1": [{"a": 1}, {"a": 2}]}
-    assert macros.render("query_rows", "select 1") == [{"a": 1}, {"a": 2}]
-    macros.execute = False
-    assert macros.render("query_rows", "select 2") == []
-
-
-def test_same_key(macros: Renderer) -> None:
-    options = feed(key=["id", "a b"], columns=[column("id", "int"), column("a b", nullable=True)])
-    assert macros.render("same_key", options, "one", "other") == "one.`id` = other.`id` and one.`a b` <=> other.`a b`"
-
-
-def test_columns_of_a_feed(macros: Renderer) -> None:
-    orders = feed(columns=[column("id", "int"), column("name", "string", nullable=True)], key=["id"])
-    assert macros.render("column_of", orders, "name")["cdc"] == {"nullable": True}
-    assert macros.render("names_outside_key", orders) == ["name"]
-
-
-@pytest.mark.parametrize(("data_type", "base"), [("decimal(12,2)", "decimal"), ("array<int>", "array"), ("int", "int")])
-def test_base_type(macros: Renderer, data_type: str, base: str) -> None:
-    assert macros.render("base_type", data_type) == base
-
-
-def test_comparable(macros: Renderer) -> None:
-    assert macros.render("comparable", "a", "map<string,string>") == "sort_array(map_entries(a))"
-    assert macros.render("comparable", "a", "array<string>") == "a"
-    assert macros.render("comparable", "a", "map<string,map<string,int>>") == (
-        "sort_array(transform(map_entries(a), entry -> "
-        "struct(entry.key as key, sort_array(map_entries(entry.value)) as value)))"
-    )
-    assert macros.render("comparable", "a", "array<map<string,int>>") == (
-        "transform(a, element -> sort_array(map_entries(element)))"
-    )
-    assert macros.render("comparable", "a", "struct<n: int, `m M`: map<string,int>>") == (
-        "if(a is null, null, struct(a.`n` as `n`, sort_array(map_entries(a.`m M`)) as `m M`))"
-    )
-
-
-def test_from_comparable(macros: Renderer) -> None:
-    assert macros.render("from_comparable", "a", "int") == "a"
-    assert macros.render("from_comparable", "a", "map<string,string>") == "map_from_entries(a)"
-    assert macros.render("from_comparable", "a", "array<map<string,map<string,int>>>") == (
-        "transform(a, element -> map_from_entries(transform(element, entry -> "
-        "struct(entry.key as key, map_from_entries(entry.value) as value))))"
-    )
-    assert macros.render("with_maps_as", "a", "map<string,int>", "f", "g") == "f(g(a))"
-
-
-def test_subject_of_source(macros: Renderer) -> None:
-    assert macros.render("subject_of_source", "caller", source()) == "caller: source shop.orders"
-
-
-def test_arrays_and_maps(macros: Renderer) -> None:
-    assert macros.render("literal_array", ["a", "it's"]) == r"array('a', 'it\'s')"
-    assert macros.render("array_or_null", "a") == "nullif(a, array())"
-    assert macros.render("map_or_null", "m") == "get(filter(array(m), entries -> size(entries) > 0), 0)"
-    assert_expression_parses(macros.render("map_or_null", "m"))
 
 
 def test_require_post_hook(macros: Renderer) -> None:
@@ -498,11 +268,6 @@ def test_require_post_hook(macros: Renderer) -> None:
         'decode_debezium: model stg_shop__orders: post_hook is "optimize x"; '
         'allowed: "{{ alluvium.record_applied_files() }}", among others.'
     )
-
-
-@pytest.mark.parametrize(("which", "is_run"), [("build", True), ("run", True), ("retry", True), ("test", False)])
-def test_is_run(which: str, is_run: bool) -> None:
-    assert Renderer(which=which).render("is_run") is is_run
 
 
 def test_require_threshold(macros: Renderer) -> None:
@@ -518,18 +283,6 @@ def test_require_threshold(macros: Renderer) -> None:
     assert "option is" in macros.refusal("require_threshold", "s", "meta.cdc.quarantine", {"above": 1})
 
 
-def test_every_warning_is_counted(macros: Renderer) -> None:
-    (setting,) = macros.does("warn", "gaps")
-    assert macros.warnings == ["gaps"]
-    assert setting.startswith(f"set alluvium.warning.{macros.render('run_id')}.")
-    assert [name for name, macro in all_macros().items() if "exceptions.warn" in macro.macro_sql] == ["warn"]
-
-
-def test_rebuild_command(macros: Renderer) -> None:
-    table = relation("slv_shop__orders_state")
-    assert macros.render("rebuild_command", table) == "`dbt build --full-refresh --select slv_shop__orders_state+`"
-
-
 SHARED: dict[str, Sequence[Mapping[str, Any]]] = {"set alluvium.is_shared": [{"value": "true"}]}
 
 
@@ -541,14 +294,12 @@ def test_claim_session() -> None:
     free = Renderer(answers=dict(SHARED))
     free.render("claim_session")
     assert free.queries[-1] == f"set alluvium.build = {free.render('run_id')}"
-    taken = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}], "reset": []})
-    left = f"alluvium.ledger_schema.{taken.render('run_id')}"
-    taken.answers["set"] = [{"key": left, "value": "silver"}]
+    taken = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
     with pytest.raises(
         CompilationError, match=r"another build \(b1\) has the session .*release_session --target local"
     ):
         taken.render("claim_session")
-    assert taken.queries[-1] == f"reset `{left}`"
+    assert "= " not in taken.queries[-1]
     assert Renderer(which="test", answers=dict(SHARED)).does("claim_session") == []
     # A table that a killed build has left, where no other build may be about to rename it.
     model = SimpleNamespace(resource_type="model", schema="silver", config=SimpleNamespace(materialized="table"))
@@ -558,83 +309,23 @@ def test_claim_session() -> None:
 
 
 def test_release_session() -> None:
-    left = {"set": [{"key": "alluvium.key.b1.silver.orders", "value": "id"}], "reset": [], "show views": []}
-    renderer = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]} | left)
+    renderer = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}], "reset": [], "show views": []})
     renderer.render("release_session")
     assert not any(query.startswith("reset") for query in renderer.queries)
     renderer.which = "run-operation"
     renderer.render("release_session")
-    assert renderer.queries[-3:] == ["reset `alluvium.key.b1.silver.orders`", "show views", "reset alluvium.build"]
+    assert renderer.queries[-2:] == ["show views", "reset alluvium.build"]
     free = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "<undefined>"}]}, which="run-operation")
     free.render("release_session")
     assert Renderer().does("release_session") == ["set alluvium.is_shared"]
 
 
 @pytest.mark.parametrize("claim", ["mine", "b1", "<undefined>"])
-def test_build_forgets_its_own(claim: str) -> None:
-    """Also `dbt test`, which claims nothing: its hooks have left settings."""
+def test_build_ends_its_own_claim_alone(claim: str) -> None:
     mine = Renderer(answers=SHARED | {"reset": [], "show views": []})
-    run = mine.render("run_id")
-    keys = (f"alluvium.key.{run}.silver.orders", "alluvium.key.b1.silver.orders", "alluvium.build", "spark.app.id")
-    mine.answers |= {
-        "set alluvium.build": [{"value": run if claim == "mine" else claim}],
-        "set": [{"key": key, "value": run} for key in keys],
-    }
+    mine.answers["set alluvium.build"] = [{"value": mine.render("run_id") if claim == "mine" else claim}]
     mine.render("release_session")
-    released = ["show views", "reset alluvium.build"] if claim == "mine" else []
-    forgotten = f"reset `alluvium.key.{run}.silver.orders`"
-    assert mine.queries[2:] == ["set", forgotten, *released]
-    assert mine.does("forget_run", run) == ["set", forgotten]
-
-
-def test_empty_views_of_run() -> None:
-    """Of the models that ran; the views of other clients stay as they are."""
-    emptied = "create or replace temporary view `{}` as select 'written' as rows"
-    mine = ("orders__dbt_tmp", "orders__dbt_tmp__rows", "orders__rows")
-    rows = [{"viewName": name, "isTemporary": True} for name in (*mine, "items__dbt_tmp", "orders")]
-    rows.append({"viewName": "orders__rows", "isTemporary": False})
-    nodes = {f"model.alluvium.{name}": SimpleNamespace(alias=name.title()) for name in ("orders", "items")}
-    renderer = Renderer(
-        answers={"show views": rows, "create or replace temporary view": []},
-        nodes=nodes,
-        selected=["model.alluvium.orders", "test.alluvium.of_orders"],
-    )
-    assert renderer.does("empty_views_of_run") == ["show views", *(emptied.format(name) for name in mine)]
-    renderer.which = "run-operation"  # selects nothing
-    assert emptied.format("items__dbt_tmp") in renderer.does("empty_views_of_run")
-
-
-def test_require_claimed_session() -> None:
-    Renderer().render("require_claimed_session", "m")
-    lost = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
-    with pytest.raises(CompilationError, match="m: another build has taken the session of this server"):
-        lost.render("require_claimed_session", "m")
-    lost.answers["set alluvium.build"] = [{"value": lost.render("run_id")}]
-    lost.render("require_claimed_session", "m")
-
-
-def test_is_session_shared() -> None:
-    assert Renderer(answers=dict(SHARED)).render("is_session_shared")
-    assert not Renderer().render("is_session_shared")
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("silver.orders", "silver.orders"),
-        ("silver.hourly", "0x73696c7665722e686f75726c79"),
-        ("Token_é", "0x546f6b656e5fc3a9"),
-        ("access.keys", "0x6163636573732e6b657973"),
-        ("0x61", "0x30783631"),
-        (7, "7"),
-        ("", ""),
-    ],
-)
-def test_shown_text(text: Any, shown: str) -> None:
-    """What Spark would hide is in hexadecimal digits, which it shows."""
-    renderer = Renderer()
-    assert renderer.render("shown_text", text) == shown
-    assert renderer.render("text_of_shown", "m", "n", shown) == str(text)
+    assert mine.queries[2:] == (["show views", "reset alluvium.build"] if claim == "mine" else [])
 
 
 def test_hidden_text_is_refused() -> None:
@@ -654,24 +345,6 @@ def test_hidden_text_is_refused() -> None:
         renderer.render("table_properties", relation("orders"))
     assert [renderer.render("is_hidden", shown) for shown in (hidden, "a")] == [True, False]
     assert renderer.render("text_of_shown", "m", "n", 7) == 7  # dbt makes texts of digits numbers
-
-
-def test_what_a_run_leaves_for_a_hidden_name() -> None:
-    """Neither the name of the setting or the property nor its value is hidden."""
-    renderer = Renderer()
-    renderer.render("remember", "pending_batch.stg_x__hourly", relation("slv_x__hourly_state"), "token_id")
-    (query,) = renderer.queries
-    name, _, value = query.removeprefix("set ").partition(" = ")
-    assert re.search("url|token", query) is None
-    renderer.answers = {f"set {name}": [{"value": value}]}
-    assert renderer.render("remembered", "pending_batch.stg_x__hourly", relation("slv_x__hourly_state")) == "token_id"
-    statement = renderer.sql("set_properties_sql", relation("orders"), {"applied_batch.stg_x__hourly": "a password"})
-    assert re.search("url|password", statement) is None
-    written = re.findall(r"'(alluvium\.\S+)' = '(\S+)'", statement)
-    renderer.answers = {"show tblproperties": [{"key": key, "value": text} for key, text in written]}
-    found = renderer.render("table_properties", relation("orders"))
-    assert found == {"applied_batch.stg_x__hourly": "a password"}
-    assert "0x6170706c6965645f62617463682e" in renderer.render("forget_properties_sql", relation("orders"))
 
 
 def test_require_name_of_its_own() -> None:

@@ -7,12 +7,10 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .feeds import model, shop, staged
-from .harness import SESSION_OF_HUDI, Renderer, assert_expression_parses, assert_parses, fold, relation
+from .harness import Renderer, assert_parses, relation
 
 LOG, STATE, LISTING = relation("stg_shop__orders"), relation("slv_shop__orders_state"), relation("listing", "bronze")
-CHOICE = {"files": ["a_b*.json"], "reasons": ["malformed_json"], "lines": [2, 3]}
 NOTHING_MISSING = [{"file_count": 0, "first_path": None, "rewritten_count": 0}]
-HISTORY = [{"key": "delta.minReaderVersion", "value": "1"}]
 
 
 def operated(**answers: Any) -> Renderer:
@@ -64,21 +62,6 @@ def test_change_logs() -> None:
     assert "allowed: one that has been built; `dbt build --select stg_shop__orders+` builds it" in renderer.refusal(
         "change_logs_of_entity", "m", "shop", "orders"
     )
-
-
-def test_models_behind_are_those_whose_rows_come_from_a_model() -> None:
-    """The other table's state reads this log for the ends of snapshots alone."""
-    renderer = operated()
-    assert sorted(renderer.render("models_behind", ["model.stg"])) == [
-        "model.mart",
-        "model.slv",
-        "model.state",
-        "model.stg",
-    ]
-    renderer.does("announce_rebuild", "m", renderer.nodes["model.stg"])
-    assert renderer.messages == [
-        "m: `dbt build --select stg_shop__orders+` builds anew fct_order, slv_shop__orders_state, stg_shop__orders"
-    ]
 
 
 def test_reset_entity() -> None:
@@ -136,25 +119,6 @@ def test_replay_of_unknown_or_missing_files_is_refused() -> None:
     assert len(renderer.does("default__replay_files", [log], ["a*"], True)) == 4
 
 
-def test_replay_sql(macros: Renderer) -> None:
-    given = (LISTING, LOG, ["a", "it's*"])
-    assert_parses(macros.render("files_to_replay_sql", *given))
-    assert fold(macros.render("matched_files_sql", *given)).count("from silver.cdc_file_ledger where change_log") == 2
-    sql = macros.render("request_replay_sql", *given)
-    assert "when matched then update set replay_requested_at = current_timestamp()" in fold(sql)
-    assert_parses(sql)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "like"),
-    [("p=0/a.json", "p=0/a.json"), ("a_%1*?", r"a\\_\\%1%_"), ("it's\\", r"it\'s\\\\")],
-)
-def test_is_path_of(macros: Renderer, pattern: str, like: str) -> None:
-    condition = macros.render("is_path_of", "file_path", pattern)
-    assert condition == f"(file_path like '{like}' or file_path like '%/{like}')"
-    assert_expression_parses(condition)
-
-
 def test_require_texts(macros: Renderer) -> None:
     assert macros.sql("require_texts", "m", "a", ["b"], "texts") == ""
     assert macros.refusal("require_texts", "m", "a", "b", "texts") == 'm: a is "b"; allowed: texts.'
@@ -165,17 +129,6 @@ def test_dry_runs(macros: Renderer) -> None:
     assert macros.refusal("require_dry_run", "m", 2) == "m: dry_run is 2; allowed: True, False."
     macros.does("announce_dry_run", "m")
     assert macros.messages == ["m: nothing is changed; `dry_run: false` does it"]
-
-
-def test_show_table(macros: Renderer) -> None:
-    macros.does("show_table", ["table", "files"], [["a.long.name", 12], ["b", None]])
-    assert macros.messages == ["table        files", "a.long.name     12", "b"]
-
-
-def test_show_query(macros: Renderer) -> None:
-    macros.answers = {"select a": [{"a": "x", "b": 0}]}
-    macros.does("show_query", ["a", "b"], "select a, b")
-    assert macros.messages == ["a  b", "x  0"]
 
 
 DETAIL = [{"numFiles": 3, "sizeInBytes": 9000}]
@@ -193,36 +146,6 @@ def test_compact_tables() -> None:
     assert refusal.startswith('compact_tables: models is "slv_shop__orders"; allowed: cdc_file_ledger, cdc_released')
     assert operated().refusal("compact_tables", "stg_shop__orders").endswith("a list of names, or none for all.")
     assert renderer.does("default__compact_tables", [], True) == []
-
-
-def test_session_lists_the_files_of_hudis_table_anew() -> None:
-    answers = {**SESSION_OF_HUDI, "a statement": [{"rows": 1}], "refresh table": [], "call show_commits": []}
-    renderer = operated(**answers)
-    assert renderer.render("maintain", {"relation": STATE, "file_format": "hudi"}, "a statement") == [{"rows": 1}]
-    asked = f"call show_commits(table => '{STATE}', limit => 1)"
-    assert renderer.queries[-3:] == [asked, "a statement", f"refresh table {STATE}"]
-    renderer.queries.clear()
-    renderer.render("maintain", {"relation": STATE, "file_format": "delta"}, "a statement")
-    assert renderer.queries == ["a statement"]
-
-
-def test_tables_to_maintain() -> None:
-    renderer = operated()
-    (table,) = renderer.render("tables_to_maintain", "m", ["slv_shop__orders_state"])
-    assert table == {"relation": STATE, "file_format": "delta"}
-    renderer.answers["describe detail"] = DETAIL
-    assert renderer.render("table_figures", table) == {"files": 3, "bytes": 9000}
-    assert renderer.render("compaction_sql", table) == "optimize silver.slv_shop__orders_state"
-    assert renderer.render("vacuum_sql", table, 168) == "vacuum silver.slv_shop__orders_state retain 168 hours"
-    # As the catalog has it, whatever its model says now.
-    renderer.tables_of_hudi = ["slv_shop__orders_state"]
-    assert renderer.render("tables_to_maintain", "m", ["slv_shop__orders_state"]) == [table | {"file_format": "hudi"}]
-    assert renderer.render("built_table", LOG) == {"relation": LOG, "file_format": "delta"}
-    renderer.views = ["stg_shop__orders"]
-    assert renderer.render("built_table", LOG) is None
-    renderer.absent = ["slv_shop__orders_state", "stg_shop__orders"]
-    assert renderer.render("built_table", STATE) is None
-    assert renderer.render("tables_to_maintain", "m", ["stg_shop__orders", "slv_shop__orders_state"]) == []
 
 
 def test_vacuum_tables() -> None:
@@ -320,50 +243,6 @@ def test_release_refuses(arguments: dict[str, Any], message: str) -> None:
     assert message in operated().refusal("release_rejected_lines", **given)
 
 
-def test_release_sql(macros: Renderer) -> None:
-    table = macros.render("released_lines")
-    assert_parses(macros.render("create_released_lines_sql", table))
-    sql = macros.render("release_sql", table, LOG, CHOICE, "it's torn", "file:/c")
-    assert "'it\\'s torn' as note, 'file:/c' as corrected_in" in fold(sql)
-    assert fold(macros.render("lines_to_release_sql", LOG, CHOICE)) in fold(sql)
-    assert "and _cdc_line in (2, 3)" in fold(macros.render("chosen_lines_sql", LOG, CHOICE))
-    assert_parses(sql)
-    assert_parses(macros.render("count_of_rows_sql", "select 1"))
-    assert macros.sql("released_rows_sql", LOG, CHOICE).startswith("silver.cdc_released_lines where change_log = ")
-    assert macros.render("is_chosen", {"files": [], "reasons": ["a"], "lines": []}, "p", "r", "l") == "r in ('a')"
-
-
-def test_is_not_released(macros: Renderer) -> None:
-    assert "not exists (select 1 from silver.cdc_released_lines as released where released.change_log =" in macros.sql(
-        "is_not_released", LOG, "rejected"
-    )
-    assert "released.line <=> rejected._cdc_line" in macros.sql("is_release_of", LOG, "rejected")
-    macros.absent = ["cdc_purge_ledger", "cdc_released_lines"]
-    assert macros.render("is_not_released", LOG, "rejected") == "true"
-    assert not macros.render("has_released_lines")
-
-
-def test_choice_without_a_match_is_refused(macros: Renderer) -> None:
-    macros.sql("require_choice_of_lines", "m", ["a"], None, None)
-    macros.answers = {"select count(*) as row_count": [{"row_count": 1}]}
-    assert len(macros.does("refuse_choice_without_match", LOG, CHOICE, False)) == 4
-    macros.absent = ["cdc_purge_ledger", "cdc_released_lines"]
-    with pytest.raises(CompilationError, match="take_back is true; allowed: false: no line has been released yet"):
-        macros.render("refuse_choice_without_match", LOG, CHOICE, True)
-    macros.answers = {"select count(*) as row_count": [{"row_count": 0}]}
-    with pytest.raises(CompilationError, match=r'files is "a_b\*.json"; allowed: what rejected lines of silver'):
-        macros.render("refuse_choice_without_match", LOG, CHOICE, False)
-
-
-def test_path_of_correction(macros: Renderer) -> None:
-    macros.answers = {"select distinct file_path": [{"file_path": "file:/a/b.json"}]}
-    assert macros.render("path_of_correction", LOG, "b.json") == "file:/a/b.json"
-    macros.answers = {"select distinct file_path": []}
-    with pytest.raises(CompilationError, match=r"one file that .* was read from; 0 are"):
-        macros.render("path_of_correction", LOG, "b.json")
-    assert macros.render("default__release_rejected_lines", [], CHOICE, "n", None, False, False).strip() == ""
-
-
 def rebuilt(properties: dict[str, str], generation: str | None, **changes: Any) -> Renderer:
     """The state's model, with some properties of its table and a generation of its log."""
     renderer = shop()
@@ -402,7 +281,7 @@ APPLIED = "applied_generation.stg_shop__orders"
 def test_should_full_refresh(properties: dict[str, str], generation: str | None, expected: bool) -> None:
     renderer = rebuilt(properties, generation)
     assert renderer.render("should_full_refresh") is expected
-    assert renderer.queries[-1].endswith(f" = {str(expected).lower()}")
+    assert renderer.run_state[f"is_to_be_rebuilt of {STATE}"] is expected
     assert len(renderer.messages) == expected
     assert (renderer.render("reason_to_rebuild", STATE) is not None) is expected
     assert rebuilt(properties, generation, flag_full_refresh=True).render("should_full_refresh")
@@ -416,12 +295,6 @@ def test_should_full_refresh(properties: dict[str, str], generation: str | None,
     ]
     for changes in unlike:
         assert not rebuilt(properties, generation, **changes).render("is_to_be_rebuilt")
-
-
-def test_what_was_found_once_holds_for_the_run() -> None:
-    renderer = rebuilt({APPLIED: "a"}, "b")
-    renderer.answers = {"set alluvium.is_to_be_rebuilt.": [{"value": "false"}]}
-    assert not renderer.render("is_to_be_rebuilt")
 
 
 def test_table_that_must_not_be_built_anew_is_refused() -> None:
@@ -473,6 +346,7 @@ def test_time_of_another_clock_asks_for_the_views(declared: str, stored: str, as
     renderer.selected = ["model.slv"]
     assert renderer.render("should_full_refresh")
     renderer.selected = []
+    renderer.run_state.clear()
     table = [SimpleNamespace(name="at", dtype=stored)]
     if asks:
         with pytest.raises(CompilationError, match=r"column at is .*; allowed: .* silver\.slv_shop__orders,"):
@@ -482,23 +356,3 @@ def test_time_of_another_clock_asks_for_the_views(declared: str, stored: str, as
     else:
         assert renderer.render("should_full_refresh")
         assert renderer.render("require_views_of_clock", table).strip() == ""
-
-
-def test_log_that_is_replaced_while_its_state_compiles_stops_the_state() -> None:
-    renderer = rebuilt({APPLIED: "a", "applied_batch.stg_shop__orders": "5"}, "b")
-    renderer.answers["set alluvium.newest_batch."] = [{"value": "6"}]
-    with pytest.raises(CompilationError, match="was built anew or has had files replayed while it was compiled"):
-        renderer.render("pending_batches", LOG)
-
-
-def test_reads_own_log() -> None:
-    renderer = operated()
-    assert renderer.render("reads_own_log", renderer.nodes["model.state"])
-    assert not renderer.render("reads_own_log", renderer.nodes["model.mart"])
-
-
-def test_small_parts(macros: Renderer) -> None:
-    macros.answers = {"show tblproperties": [*HISTORY, {"key": "alluvium.generation", "value": "a"}]}
-    assert macros.render("table_properties", LOG) == {"generation": "a"}
-    assert macros.render("string_literals", ["a", "it's"]) == r"'a', 'it\'s'"
-    assert macros.render("replay_column").strip().startswith("replay_requested_at timestamp comment ")

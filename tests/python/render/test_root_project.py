@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .harness import Renderer, relation
+from .harness import Renderer
 
 STRATEGIES = {
     "append": "get_insert_into_sql",
@@ -62,14 +62,6 @@ def test_refuse_own_models() -> None:
     assert "none: install the folder" in Renderer(nodes=nodes, project_name="theirs").refusal("refuse_own_models")
     del nodes["model.alluvium.m"]
     Renderer(nodes=nodes, project_name="theirs").render("refuse_own_models")
-
-
-def test_require_one_ledger() -> None:
-    Renderer().render("require_one_ledger", "m")
-    Renderer(answers={"ledger_schema": [{"value": "silver"}]}).render("require_one_ledger", "m")
-    macros = Renderer(answers={"ledger_schema": [{"value": "theirs"}]}, this=relation("stg_shop__orders"))
-    with pytest.raises(Exception, match='alluvium_ledger_schema is "silver"; allowed: theirs, as the hooks'):
-        macros.render("require_one_ledger", "m")
 
 
 def test_require_distinct_names() -> None:

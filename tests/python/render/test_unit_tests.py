@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -77,10 +76,6 @@ def test_unit_test_of_a_history_and_of_views() -> None:
     assert renderer.queries == []
 
 
-def test_unit_test_of_transactions_knows_none_before() -> None:
-    assert "as no_transaction" in unit_test("model.state").sql("known_transactions")
-
-
 def test_unit_test_makes_its_table_as_dbt_does() -> None:
     renderer = unit_test("model.slv")
     renderer.sql("spark__create_table_as", True, relation("sums_by_name__dbt_tmp"), "select 1")
@@ -89,39 +84,9 @@ def test_unit_test_makes_its_table_as_dbt_does() -> None:
     assert renderer.queries == []
 
 
-def test_unit_test_knows_the_parents_of_the_tested_model() -> None:
-    renderer = unit_test("model.state")
-    assert renderer.render("node_of_input", given(LOG))["name"] == "stg_shop__orders"
-    assert renderer.render("node_of_input", given(STATE)) is None
-
-
 def test_unit_test_without_the_plugin() -> None:
     refused = Renderer(tested="model.state").refusal("current_state", given(LOG))
     assert "unit test sums_by_name: dbt gives unit tests an empty graph" in refused
-
-
-@pytest.mark.parametrize("which", ["build", "run", "retry", "test"])
-def test_unit_test_is_no_run(which: str) -> None:
-    renderer = Renderer(which=which, tested="model.state")
-    assert renderer.render("is_unit_test") is True
-    assert not renderer.render("is_run")
-    assert not renderer.render("may_query")
-
-
-@pytest.mark.parametrize(
-    "settings", [{"which": "compile"}, {"which": "generate"}, {"which": "list"}, {"execute": False}]
-)
-def test_nothing_is_asked_where_dbt_only_renders(settings: Mapping[str, Any]) -> None:
-    renderer = Renderer(columns=["id"], **settings)
-    assert renderer.render("may_query") is False
-    assert renderer.render("query_rows", "select 1") == []
-    assert renderer.render("columns_in_relation", relation("stg_shop__orders")) == []
-    assert renderer.queries == []
-
-
-@pytest.mark.parametrize("which", ["build", "test", "run-operation", "show"])
-def test_other_commands_ask(which: str) -> None:
-    assert Renderer(which=which).render("may_query") is True
 
 
 def test_lines_are_counted_by_compiled_sql() -> None:

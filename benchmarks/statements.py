@@ -1,0 +1,144 @@
+"""`make statements`: how many statements dbt sends to Spark, by kind of node.
+
+Three builds of the source systems: of their first files, of the later ones, and of nothing new.
+
+Counted in dbt's own log (logs/dbt.log, dbt-core 1.11), where each statement follows the name of its connection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from alluvium import demo
+from benchmarks.targets import land, run
+
+BUILDS = ("first files", "later files", "nothing new")
+_BEGIN = re.compile(r"(?:\x1b\[0m)?\d\d:\d\d:\d\d\.\d+ \[\w+ *\] \[[^\]]*\]: (.*)")
+_SENT = re.compile(r"On ([^:]+): (?:/\* \{.*?\} \*/)?(.*)")
+_ENDS = ("Close", "ROLLBACK", "COMMIT")
+# By the name of a node, the first that fits.
+_KINDS = {
+    "change log": r"model\.\w+\.stg_",
+    "quarantine": r"model\.\w+\.qrn_",
+    "state": r"model\.\w+\.slv_\w+_state$",
+    "history": r"model\.\w+\.slv_\w+_history$",
+    "current rows": r"model\.\w+\.slv_",
+    "mart": r"model\.",
+    "test": r"test\.",
+    "seed or snapshot": r"(seed|snapshot)\.",
+    "hooks of the run": r"master$|operation\.",
+    "dbt's cache": r"",
+}
+
+
+class Statement(NamedTuple):
+    """A statement that was sent.
+
+    Attributes:
+        node: unique id of the node that sent it, or dbt's name of another connection.
+        sql: its text.
+    """
+
+    node: str
+    sql: str
+
+    @property
+    def kind(self) -> str:
+        """What sent it: a kind of model, the tests, the hooks, dbt itself."""
+        return next(kind for kind, pattern in _KINDS.items() if re.match(pattern, self.node))
+
+    @property
+    def verb(self) -> str:
+        """Its first two words, of a setting its first word and what the setting's name begins with."""
+        words = re.sub(r"\s+", " ", self.sql).strip().lower().split(" ")
+        return f"set {words[1].split('.')[0]}" if words[0] == "set" and len(words) > 1 else " ".join(words[:2])
+
+
+def statements(log: str) -> Iterator[Statement]:
+    """The statements in a text of dbt's log, in their order.
+
+    Args:
+        log: text of one or more invocations at the level debug.
+    """
+    node, lines = "", list[str]()
+    for line in [*log.splitlines(), "00:00:00.0 [debug] [end]: "]:
+        begin = _BEGIN.match(line)
+        if begin is None:
+            lines.append(line)
+            continue
+        if node and (sql := "\n".join(lines).strip()) and sql not in _ENDS:
+            yield Statement(node, sql)
+        sent = _SENT.match(begin[1])
+        node, lines = (sent[1], [sent[2]]) if sent else ("", [])
+
+
+def build(folder: Path, heading: str) -> str:
+    """Land the files of one of `BUILDS`, build in a process of its own, and return dbt's log.
+
+    Args:
+        folder: for landed files and tables.
+        heading: which build.
+
+    Raises:
+        subprocess.CalledProcessError: the build fails.
+    """
+    if heading != BUILDS[2]:
+        land(folder / "landing", demo.SYSTEMS, is_later=heading == BUILDS[1])
+    logs = folder / heading
+    places = {"ALLUVIUM_HOME": folder / "home", "ALLUVIUM_LANDING": folder / "landing", "DBT_LOG_PATH": logs}
+    environment = os.environ | {name: str(path) for name, path in places.items()}
+    run(environment, "dbt", "--log-file-max-bytes", "0", "--quiet", *demo.BUILD)
+    return (logs / "dbt.log").read_text(encoding="utf-8")
+
+
+def table(counted: Iterable[Counter[tuple[str, str]]], headings: Iterable[str]) -> str:
+    """The counts side by side, by kind and verb.
+
+    Args:
+        counted: number of statements by kind and verb, of each run.
+        headings: a name for each run.
+    """
+    runs = list(counted)
+    lines = [f"{'':50}" + "".join(f"{heading:>14}" for heading in headings)]
+
+    def row(name: str, numbers: Iterable[int]) -> str:
+        return f"{name:50}" + "".join(f"{number:>14,}" for number in numbers)
+
+    for kind in _KINDS:
+        verbs = sorted({verb for run in runs for of, verb in run if of == kind})
+        if verbs:
+            lines.append(row(kind, (sum(run[kind, verb] for verb in verbs) for run in runs)))
+        most = sorted(verbs, key=lambda verb: -max(run[kind, verb] for run in runs))
+        lines += [row(f"  {verb[:46]}", (run[kind, verb] for run in runs)) for verb in most]
+    return "\n".join([*lines, row("all", (run.total() for run in runs))])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Builds twice and prints what was sent; or counts the logs that are given."""
+    parser = argparse.ArgumentParser(prog="benchmarks.statements", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument(
+        "logs", nargs="*", type=Path, metavar="LOG", help="files of dbt's log, one a run, in place of builds"
+    )
+    options = parser.parse_args(arguments)
+    texts = {path.name: path.read_text(encoding="utf-8") for path in options.logs}
+    if not texts:
+        folder = Path(tempfile.mkdtemp(prefix="alluvium-statements-"))
+        try:
+            texts = {heading: build(folder, heading) for heading in BUILDS}
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    counts = [Counter((sent.kind, sent.verb) for sent in statements(text)) for text in texts.values()]
+    print(table(counts, texts))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
