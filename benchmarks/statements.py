@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,22 +80,24 @@ def statements(log: str) -> Iterator[Statement]:
         node, lines = (sent[1], [sent[2]]) if sent else ("", [])
 
 
-def build(folder: Path, heading: str) -> str:
+def build(folder: Path, heading: str, systems: Sequence[str]) -> str:
     """Land the files of one of `BUILDS`, build in a process of its own, and return dbt's log.
 
     Args:
         folder: for landed files and tables.
         heading: which build.
+        systems: names of their sources.
 
     Raises:
         subprocess.CalledProcessError: the build fails.
     """
     if heading != BUILDS[2]:
-        land(folder / "landing", demo.SYSTEMS, is_later=heading == BUILDS[1])
+        land(folder / "landing", systems, is_later=heading == BUILDS[1])
     logs = folder / heading
     places = {"ALLUVIUM_HOME": folder / "home", "ALLUVIUM_LANDING": folder / "landing", "DBT_LOG_PATH": logs}
     environment = os.environ | {name: str(path) for name, path in places.items()}
-    run(environment, "dbt", "--log-file-max-bytes", "0", "--quiet", *demo.BUILD)
+    selected = (f"@source:{system}" for system in systems)
+    run(environment, "dbt", "--log-file-max-bytes", "0", "--quiet", *demo.BUILD, "--select", *selected)
     return (logs / "dbt.log").read_text(encoding="utf-8")
 
 
@@ -107,7 +109,7 @@ def table(counted: Iterable[Counter[tuple[str, str]]], headings: Iterable[str]) 
         headings: a name for each run.
     """
     runs = list(counted)
-    lines = [f"{'':50}" + "".join(f"{heading:>14}" for heading in headings)]
+    lines = [f"{'':50}" + "".join(f"{heading[-13:]:>14}" for heading in headings)]
 
     def row(name: str, numbers: Iterable[int]) -> str:
         return f"{name:50}" + "".join(f"{number:>14,}" for number in numbers)
@@ -127,12 +129,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "logs", nargs="*", type=Path, metavar="LOG", help="files of dbt's log, one a run, in place of builds"
     )
+    parser.add_argument("--systems", nargs="+", choices=demo.SYSTEMS, default=list(demo.SYSTEMS))
     options = parser.parse_args(arguments)
-    texts = {path.name: path.read_text(encoding="utf-8") for path in options.logs}
+    texts = {str(path): path.read_text(encoding="utf-8") for path in options.logs}
     if not texts:
         folder = Path(tempfile.mkdtemp(prefix="alluvium-statements-"))
         try:
-            texts = {heading: build(folder, heading) for heading in BUILDS}
+            texts = {heading: build(folder, heading, options.systems) for heading in BUILDS}
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     counts = [Counter((sent.kind, sent.verb) for sent in statements(text)) for text in texts.values()]
