@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .living_rows import values_of
+from .current_rows import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .living_rows import RowChange
+    from .current_rows import RowChange
 
 MIN_DELETES = 3
 """Deletes of known rows before their images are believed to show the key."""

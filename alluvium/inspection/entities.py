@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import documents
 from .column_order import newest_order
+from .current_rows import are_shared
 from .decimals import Decimals, decimals_of, decimals_of_schemas
 from .declared_types import held_against_values, is_decimal
 from .defaults import default_by_declaration, default_by_schema
@@ -26,7 +27,6 @@ from .keys import (
     key_of_rows,
 )
 from .lake_tables import LAKE_TABLE
-from .living_rows import are_shared
 from .messages import FOREIGN
 from .mixtures import question_of_folders, question_of_tables
 from .names import is_doubtful, name_filter, name_of_folder

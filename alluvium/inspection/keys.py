@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from alluvium.wording import counted
 
+from .current_rows import Inserts, count_inserts, has_values, is_key, values_of
 from .delete_images import columns_of_deletes
 from .key_names import inner_columns, is_named_like_key, is_own_key
-from .living_rows import Inserts, count_inserts, has_values, is_key, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
-    from .living_rows import RowChange
+    from .current_rows import RowChange
 
 MAX_CANDIDATES = 8
 """Answers that a question names."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from alluvium.spark_udfs.record import describe
 
+from .current_rows import RowChange, has_values, transaction_of
 from .deliveries import Deliveries
 from .lake_tables import LAKE_TABLE, table_above, table_of, tables_in
-from .living_rows import RowChange, has_values, transaction_of
 from .mixtures import without_numbers
 from .names import ObjectName, has_last_offsets, has_other_extension, is_beside_values, parse_name
 from .objects import UnreadableObjectError, is_hidden

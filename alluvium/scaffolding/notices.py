@@ -77,9 +77,9 @@ def of_other_tables(
     """Of states and histories that have to be built anew, and of what their format needs."""
     for change in changes:
         said = []
-        if deletes and change.kind == "replaced" and "\n-    meta={" in change.difference:
+        if deletes and change.kind == "replaced" and _differs(change, r'"delete_policy": "(\w+)"', "soft"):
             said.append(f"delete_policy is {deletes} now")
-        if file_format and change.kind == "replaced" and re.search(r"\n[+-]    file_format=", change.difference):
+        if file_format and change.kind == "replaced" and _differs(change, r'file_format="(\w+)"'):
             said.append(f"file_format is {file_format} now")
         if said:
             model = change.path.rpartition("/")[2].removesuffix(".sql")
@@ -96,3 +96,8 @@ def of_replaced_sources(
     for name in declared:
         if sources.kind == "replaced" and name not in named:
             yield name, "it is taken out of the source, for it is not among these files; scaffold its own files again."
+
+
+def _differs(change: Change, setting: str, default: str = "") -> bool:
+    before, after = (re.search(rf"(?m)^[{sign}].*{setting}", change.difference) for sign in ("-", "+"))
+    return (before[1] if before else default) != (after[1] if after else default)

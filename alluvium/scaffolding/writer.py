@@ -15,6 +15,7 @@ from .comments import MARK, with_comments
 from .declared import cdc_options, path_of_table
 from .models import MODELS, Model, beginning_of_description, names_of_descriptions
 from .names import for_dbt, slug
+from .old_models import in_todays_form
 from .places import Places, names_in
 from .project import newline_of, read_text, same_lines
 from .questions import comment_now
@@ -143,28 +144,20 @@ class Writer:
 
     def _model_sql(self, path: str, model: Model, feed: Feed) -> Change:
         file = self._project.directory / path
-        there = same_lines(read_text(file)) if file.exists() else None
+        there = in_todays_form(same_lines(read_text(file))) if file.exists() else None
         texts = {
-            (deletes, file_format, others, is_row): self._render(
-                model.template,
-                feed=feed,
-                is_row=is_row,
-                deletes=deletes,
-                file_format=file_format,
-                snapshotted_with=others,
+            (deletes, file_format, others): self._render(
+                model.template, feed=feed, deletes=deletes, file_format=file_format, snapshotted_with=others
             )
             for deletes in DELETE_POLICIES
             for file_format in FILE_FORMATS
             for others in ((), feed.snapshotted_with)
-            for is_row in (True, False)
         }
         written = next((choices for choices, text in texts.items() if text == there), None)
-        deletes, file_format, others, _ = written or (DELETE_POLICIES[0], FILE_FORMATS[0], (), False)
+        deletes, file_format, others = written or (DELETE_POLICIES[0], FILE_FORMATS[0], ())
         if feed.takes_part_in_snapshots:
             others = feed.snapshotted_with
-        wanted = texts[
-            self._deletes or deletes, self._file_format or file_format, others, feed.options["shape"] == "row"
-        ]
+        wanted = texts[self._deletes or deletes, self._file_format or file_format, others]
         return self._change(path, wanted, None, is_own=written is not None)
 
     def sources(self, feeds: Sequence[Feed]) -> Change:

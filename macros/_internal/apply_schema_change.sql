@@ -172,11 +172,11 @@ where _cdc_batch <= {{ until }}
         {%- endfor -%}
         {{ return(alluvium.replace_hudi_table(table, alluvium.rewritten_columns_sql(table, columns, change, added), own)) }}
     {%- endif -%}
-    {{ return(adapter.dispatch("rewrite_columns_sql", "alluvium")(table, columns, change, properties, added)) }}
+    {{ return(alluvium.table_with_columns_sql(table, columns, change, properties, added)) }}
 {% endmacro %}
 
 
-{% macro default__rewrite_columns_sql(table, columns, change, properties, added=[]) -%}
+{% macro table_with_columns_sql(table, columns, change, properties, added=[]) -%}
 create or replace table {{ table }}
 using delta
 {%- for property in properties if alluvium.is_kept_property(property.key) %}

@@ -24,7 +24,7 @@
         {%- do alluvium.refresh_hudi_tables(this if temporary else none, model) -%}
     {%- endif -%}
     {%- do alluvium.require_name_of_its_own("create_table_as") if temporary or (is_own_table and alluvium.has_view_of_rows(model)) -%}
-    {%- if language == "sql" and alluvium.partition_names() and modules.re.search("record_(applied|inputs|cut)", alluvium.post_hooks_of(model)) and not alluvium.is_kept_by_key(model) -%}
+    {%- if language == "sql" and alluvium.partition_names() and alluvium.kind_of_model(model) and not alluvium.is_kept_by_key(model) -%}
         {%- set compiled_code = alluvium.partitioned_rows("model " ~ model.name, compiled_code) -%}
     {%- endif -%}
     {%- if temporary and alluvium.is_hudi_mart() -%}
@@ -81,7 +81,7 @@
 {% macro is_own_table() %}
     {{ return(
         config.get("materialized") in ["incremental", "table"]
-        and modules.re.search("record_applied_batches|record_inputs", post_hooks | map(attribute="sql") | join(" ")) is not none
+        and (alluvium.is_merged_from_batches(model) or alluvium.kind_of_model(model) == "mart")
     ) }}
 {% endmacro %}
 
@@ -94,13 +94,6 @@
 
 {% macro is_hudi_mart() %}
     {{ return(alluvium.is_own_hudi_table() and not alluvium.is_kept_by_key(model)) }}
-{% endmacro %}
-
-
-{# A state or a history, whose SQL is this project's. #}
-{% macro is_kept_by_key(node) %}
-    {%- set cdc = (node.config.meta or {}).cdc or {} -%}
-    {{ return("merge_guard" in cdc or "stored_as_scd_type" in cdc) }}
 {% endmacro %}
 
 
@@ -134,10 +127,4 @@
             caller_name, "property " ~ name ~ " of " ~ table, found.get(name), value ~ ", as tables that are made now have it: " ~ alluvium.rebuild_command(table)
         ) %}
     {%- endfor -%}
-{% endmacro %}
-
-
-{# Of a change log, whatever the folder says: its newest batch is asked for before every run, which Delta answers without reading rows. #}
-{% macro keep_in_delta() %}
-    {%- do config(file_format="delta") -%}
 {% endmacro %}

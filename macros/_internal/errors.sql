@@ -20,10 +20,12 @@
 
 {# Any other way to build the model would double its rows or lose its past, on a green run. #}
 {% macro require_incremental(caller_name, strategy) %}
-    {%- do alluvium.require_one_of(caller_name ~ ": model " ~ model.name, "materialized", alluvium.own_config().get("materialized"), ["incremental"]) -%}
-    {%- do alluvium.require_one_of(
-        caller_name ~ ": model " ~ model.name, "incremental_strategy", alluvium.own_config().get("incremental_strategy"), [strategy]
-    ) -%}
+    {%- for option, wanted in {"materialized": "incremental", "incremental_strategy": strategy}.items() if alluvium.own_config().get(option) != wanted -%}
+        {% do alluvium.raise_invalid(
+            caller_name ~ ": model " ~ model.name, option, alluvium.own_config().get(option),
+            wanted ~ ", which " ~ caller_name ~ " sets itself: delete `" ~ option ~ "` from the model and from its folder in dbt_project.yml",
+        ) %}
+    {%- endfor -%}
     {#- Rows are deleted, properties are kept, versions are asked for; of a change log, too, what its statistics say. -#}
     {%- do alluvium.require_one_of(
         caller_name ~ ": model " ~ model.name, "file_format", alluvium.own_config().get("file_format"), ["delta"] if strategy == "append" else ["delta", "hudi"]
@@ -37,17 +39,6 @@
         {% do alluvium.raise_invalid(caller_name, argument, given, allowed) %}
     {%- endif -%}
     {{ return(given) }}
-{% endmacro %}
-
-
-{# Without it a model would not know what it has applied, and say nothing. #}
-{% macro require_post_hook(caller_name, macro_name) %}
-    {%- set hooks = alluvium.post_hooks_of(alluvium.own_model()) -%}
-    {%- if macro_name not in hooks -%}
-        {% do alluvium.raise_invalid(
-            caller_name ~ ": model " ~ model.name, "post_hook", hooks or none, "\"{{ alluvium." ~ macro_name ~ "() }}\", among others"
-        ) %}
-    {%- endif -%}
 {% endmacro %}
 
 

@@ -9,12 +9,12 @@
 {% macro merge_sql(target, source, merge, file_format=none) %}
     {{ return(
         alluvium.upsert_sql(target, source, merge) if (file_format or config.get("file_format")) == "hudi"
-        else adapter.dispatch("merge_sql", "alluvium")(target, source, merge)
+        else alluvium.merge_of_delta_sql(target, source, merge)
     ) }}
 {% endmacro %}
 
 
-{% macro default__merge_sql(target, source, merge) -%}
+{% macro merge_of_delta_sql(target, source, merge) -%}
     merge into {{ target }} as target
     using {{ source }} as source
     on {{ merge.on }}

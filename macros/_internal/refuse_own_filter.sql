@@ -40,7 +40,7 @@
 {% macro macro_of_id(id) %}
     {%- set package, name = id.split(".")[1], id.split(".")[2] -%}
     {%- set macro = context.get(package, {}).get(name) if package not in ["dbt", "dbt_spark"] else none -%}
-    {%- if macro is none or package == "alluvium" and modules.re.match("macros/(_internal|bronze|changes|checks|current|history|ops|types)/", macro.macro.original_file_path) -%}
+    {%- if macro is none or package == "alluvium" and modules.re.match("macros/(_internal|bronze|changes|checks|current|history|marts|ops|types)/", macro.macro.original_file_path) -%}
         {{ return(none) }}
     {%- endif -%}
     {{ return(macro.macro) }}

@@ -3,7 +3,7 @@
 #}
 {% macro change_logs(caller_name, source=none, entity=none) %}
     {%- set logs, sources, entities = [], [], [] -%}
-    {%- for node in graph.nodes.values() if node.resource_type == "model" and "record_applied_files" in alluvium.post_hooks_of(node) -%}
+    {%- for node in graph.nodes.values() if node.resource_type == "model" and alluvium.is_change_log(node) -%}
         {%- set table = graph.sources[node.depends_on.nodes | first] -%}
         {%- do sources.append(table.source_name) -%}
         {%- if source in [none, table.source_name] -%}

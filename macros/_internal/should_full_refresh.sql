@@ -96,7 +96,7 @@
 {% macro is_to_be_rebuilt() %}
     {%- if not execute or not alluvium.is_run() or flags.EMPTY or config.get("materialized") != "incremental"
         or config.get("incremental_strategy") not in ["append", "merge"]
-        or not modules.re.search("record_(applied|cut)", alluvium.post_hooks_of(model)) or load_relation(this) is none -%}
+        or not (alluvium.is_log(model) or alluvium.is_merged_from_batches(model)) or load_relation(this) is none -%}
         {{ return(false) }}
     {%- endif -%}
     {%- set found = alluvium.remembered("is_to_be_rebuilt", this) -%}
@@ -135,10 +135,4 @@
     {%- endfor -%}
     {%- set said = alluvium.said_of_changed_options(alluvium.meaning_of_model(), [properties.declaration]) if "declaration" in properties else none -%}
     {{ return(said ~ " than when it was built" if said else none) }}
-{% endmacro %}
-
-
-{# States, histories and logs of complete transactions: the first relation that they read is the log that their rows are from. #}
-{% macro reads_own_log(node) %}
-    {{ return(alluvium.is_kept_by_key(node) or "record_cut" in alluvium.post_hooks_of(node)) }}
 {% endmacro %}

@@ -84,7 +84,7 @@
 
 {% macro raise_lost(feed, without, first_path) %}
     {% do alluvium.raise_invalid(
-        alluvium.decoder(feed) ~ ": source " ~ feed.name, "full refresh " ~ without ~ ", the first of them", first_path,
+        "change_log: source " ~ feed.name, "full refresh " ~ without ~ ", the first of them", first_path,
         "bring them back, or give up their changes with --vars 'alluvium_rebuild_without_missing_files: true'",
     ) %}
 {% endmacro %}

@@ -5,12 +5,12 @@
 {% macro stage_external_sources(select=none) %}
     {%- if execute and flags.WHICH in ["build", "run", "test", "run-operation", "retry", "snapshot", "seed"] -%}
         {%- do alluvium.refuse_own_models() -%}
-        {{ return(adapter.dispatch("stage_external_sources", "alluvium")(select)) }}
+        {{ return(alluvium.stage_sources(select)) }}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro default__stage_external_sources(select) %}
+{% macro stage_sources(select) %}
     {%- set sources = alluvium.external_sources(select) -%}
     {%- set changed = alluvium.stage_changed_sources(sources) -%}
     {%- if flags.WHICH == "run-operation" and not changed -%}

@@ -6,11 +6,10 @@
 #}
 {% macro complete_transactions(change_log, status) %}
     {%- if not execute -%}
-        {%- do alluvium.keep_in_delta() -%}
+        {%- do alluvium.set_model("complete_change_log") -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- do alluvium.require_incremental("complete_transactions", "append") -%}
-    {%- do alluvium.require_post_hook("complete_transactions", "record_cut") -%}
     {%- set feed = alluvium.feed_of_own_log("complete_transactions", change_log) -%}
     {%- set cut = alluvium.next_cut(change_log, status) -%}
     {#- Without news, too, the model runs in full where its table lacks a column, so that dbt adds it. -#}
@@ -18,11 +17,11 @@
         {%- do cut.update({"is_level": false}) -%}
     {%- endif -%}
     {%- set names = alluvium.columns_in_relation(change_log) | map(attribute="name") | reject("equalto", "_cdc_batch") | list -%}
-    {{ return(adapter.dispatch("complete_transactions", "alluvium")(change_log, names, cut)) }}
+    {{ return(alluvium.complete_transactions_sql(change_log, names, cut)) }}
 {% endmacro %}
 
 
-{% macro default__complete_transactions(change_log, names, cut) -%}
+{% macro complete_transactions_sql(change_log, names, cut) -%}
 {%- if not cut or not names -%}
 select *
 from {{ change_log }}

@@ -1,9 +1,9 @@
 {#
     dbt-spark's append strategy asks for this SQL. It names the columns, and spares a change log without new files
-    the commit of an empty append. A model without a hook of this project, which others may have as a package, is dbt-spark's.
+    the commit of an empty append. A model of another kind, in a project that has this one as a package, is dbt-spark's.
 #}
 {% macro get_insert_into_sql(source_relation, target_relation) %}
-    {%- if not modules.re.search("record_applied_files|record_cut", post_hooks | map(attribute="sql") | join(" ")) -%}
+    {%- if not alluvium.is_log(model) -%}
         {{ return(dbt.get_insert_into_sql(source_relation, target_relation)) }}
     {%- endif -%}
     {%- if alluvium.has_no_new_files() -%}

@@ -5,11 +5,11 @@
     As {keys: a query for `key_hash` and `until_position`, is_bounded: whether any key has the latter}; none without purged keys.
 #}
 {% macro purge_barrier(caller_name, feed) %}
-    {{ return(adapter.dispatch("purge_barrier", "alluvium")(caller_name, feed)) }}
+    {{ return(alluvium.barrier_of_feed(caller_name, feed)) }}
 {% endmacro %}
 
 
-{% macro default__purge_barrier(caller_name, feed) %}
+{% macro barrier_of_feed(caller_name, feed) %}
     {#- From dbt's own list of relations, which costs no query. -#}
     {%- if not alluvium.may_query() or load_relation(alluvium.purge_ledger()) is none -%}
         {{ return(none) }}

@@ -7,7 +7,7 @@
     `meta.cdc.full_dumps` has the path as a regular expression whose one group says when, from the year to the second.
 #}
 {% macro time_of_dump(feed) %}
-    {{ return(adapter.dispatch("time_of_dump", "alluvium")(feed)) }}
+    {{ return(alluvium.time_of_dump_sql(feed)) }}
 {% endmacro %}
 
 
@@ -15,7 +15,7 @@
     A folder's name has a colon as %3A, which the path, an URI, has as %253A. What does not look like a time from its beginning to
     its end is none: seconds since 1970, a year of two digits, a month of one, an offset.
 #}
-{% macro default__time_of_dump(feed) -%}
+{% macro time_of_dump_sql(feed) -%}
     {%- set path = alluvium.string_literal(feed.full_dumps.path) -%}
     {%- set text = "regexp_replace(regexp_extract(file_path, " ~ path ~ ", 1), '%(25)*[0-9A-Fa-f]{2}', ':')" -%}
     if(

@@ -8,11 +8,11 @@
 #}
 {% macro transaction_status(markers, change_logs) %}
     {%- if not execute -%}
+        {%- do alluvium.set_model("transaction_status") -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- set subject = "transaction_status: model " ~ model.name -%}
     {%- do alluvium.require_incremental("transaction_status", "merge") -%}
-    {%- do alluvium.require_post_hook("transaction_status", "record_applied_batches") -%}
     {%- do alluvium.require_one_of(subject, "unique_key", alluvium.own_config().get("unique_key"), ["transaction_id"]) -%}
     {%- do alluvium.require_marker_columns(subject, markers) -%}
     {%- set logs = [] -%}
@@ -31,7 +31,7 @@
     {%- do alluvium.require_same_options(subject, "the logs with their data_collection", counted, counted) -%}
     {%- set batches = alluvium.pending_batches(markers) -%}
     {%- set open_from = alluvium.oldest_incomplete_position(this) if batches and is_incremental() else none -%}
-    {{ return(adapter.dispatch("transaction_status", "alluvium")({"relation": markers, "batches": batches}, logs, open_from)) }}
+    {{ return(alluvium.transaction_status_sql({"relation": markers, "batches": batches}, logs, open_from)) }}
 {% endmacro %}
 
 
@@ -93,7 +93,7 @@
 {% endmacro %}
 
 
-{% macro default__transaction_status(markers, logs, open_from) -%}
+{% macro transaction_status_sql(markers, logs, open_from) -%}
 {%- set connector = logs[0].feed.connector -%}
 with
 -- What the markers say that the table has not applied.

@@ -3,6 +3,7 @@
     {{ rejected_rows(ref('stg_shop__orders')) }}
 #}
 {% macro rejected_rows(change_log) -%}
+{%- do alluvium.set_model("rejected_rows") if not execute -%}
 select
     _cdc_reject_reason,
     _cdc_reject_detail,

@@ -8,11 +8,11 @@
     {%- endif -%}
     {%- set feed = alluvium.feed_of_relation("tied_rows", change_log) -%}
     {%- do alluvium.require_one_of("tied_rows: source " ~ feed.name, "meta.cdc.shape", feed.shape, ["row"]) -%}
-    {{ return(adapter.dispatch("tied_rows", "alluvium")(change_log, feed)) }}
+    {{ return(alluvium.tied_rows_sql(change_log, feed)) }}
 {% endmacro %}
 
 
-{% macro default__tied_rows(change_log, feed) -%}
+{% macro tied_rows_sql(change_log, feed) -%}
 select
     {{ alluvium.column_list(feed.key) | join(",\n    ") }},
     {{ alluvium.position_of_event(feed) }} as sequence,

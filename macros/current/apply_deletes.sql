@@ -9,11 +9,11 @@
 #}
 {% macro apply_deletes(from, feed, delete_policy, resets=[]) %}
     {%- do alluvium.require_one_of("apply_deletes", "delete_policy", delete_policy, ["soft", "hard"]) -%}
-    {{ return(adapter.dispatch("apply_deletes", "alluvium")(from, feed, delete_policy, resets)) }}
+    {{ return(alluvium.apply_deletes_sql(from, feed, delete_policy, resets)) }}
 {% endmacro %}
 
 
-{% macro default__apply_deletes(from, feed, delete_policy, resets) -%}
+{% macro apply_deletes_sql(from, feed, delete_policy, resets) -%}
 {%- set is_delete = "_cdc_op = 'd' and not _cdc_is_survivor" if alluvium.has_contested_keys(feed) else "_cdc_op = 'd'" -%}
 {%- set is_deleted = is_delete ~ (" or " ~ alluvium.is_reset_away(resets) if resets else "") -%}
 {%- set image_value = "if(" ~ is_deleted ~ ", null, _cdc_image.{})" if delete_policy == "hard" else "_cdc_image.{}" -%}

@@ -13,11 +13,11 @@
 
 
 {% macro contested_rows(from, feed, resets) %}
-    {{ return(adapter.dispatch("contested_rows", "alluvium")(from, feed, resets)) }}
+    {{ return(alluvium.contested_rows_sql(from, feed, resets)) }}
 {% endmacro %}
 
 
-{% macro default__contested_rows(from, feed, resets) -%}
+{% macro contested_rows_sql(from, feed, resets) -%}
 {%- set key = alluvium.column_list(feed.key) | join(", ") -%}
 select
     {{ key }},

@@ -17,7 +17,7 @@
     {%- do alluvium.announce_way_of_counting(feed, batches, adds_from) -%}
     {%- set resets = alluvium.standing_resets(change_log, feed, batches, snapshotted_with, "")
         if batches and is_incremental() and not adds_from else resets -%}
-    {%- set rows = adapter.dispatch("counted_rows", "alluvium")(change_log, feed, delete_policy, batches, resets, adds_from) -%}
+    {%- set rows = alluvium.counted_rows_sql(change_log, feed, delete_policy, batches, resets, adds_from) -%}
     {{ return(alluvium.keyed_rows(rows, feed, ["_cdc_row_hash"])) }}
 {% endmacro %}
 
@@ -86,7 +86,7 @@
 {%- endmacro %}
 
 
-{% macro default__counted_rows(change_log, feed, delete_policy, batches, resets, adds_from) -%}
+{% macro counted_rows_sql(change_log, feed, delete_policy, batches, resets, adds_from) -%}
 {%- set newest_reset = alluvium.newest_reset() -%}
 {%- set starts_with_log = not newest_reset and not adds_from -%}
 with
@@ -321,8 +321,7 @@ from {{ from }}
     in the log, was rejected, or had other values in a column that was dropped since), and events that may be one or two.
 #}
 {% macro announce_undecided_counts() %}
-    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
-    {%- if cdc.merge_guard and alluvium.remembered("oldest_change", this) and not alluvium.feed_of_node("announce_undecided_counts", model).key -%}
+    {%- if alluvium.is_state(model) and alluvium.remembered("oldest_change", this) and not alluvium.feed_of_node("announce_undecided_counts", model).key -%}
         {%- set counted = alluvium.query_rows(alluvium.undecided_counts_sql(this))[0] -%}
         {%- if counted.negative_count or counted.ambiguous_count -%}
             {%- do alluvium.warn(

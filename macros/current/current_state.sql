@@ -7,16 +7,14 @@
     The whole body of a slv_..._state model: {{ current_state(ref('stg_shop__orders')) }}
 #}
 {% macro current_state(change_log, snapshotted_with=[]) %}
+    {%- if not execute -%}
+        {%- do alluvium.set_model("state") -%}
+        {{ return("select 1 as not_compiled") }}
+    {%- endif -%}
     {%- set cdc = (alluvium.own_config().get("meta") or {}).get("cdc") or {} -%}
     {%- set delete_policy = cdc.get("delete_policy", "soft") -%}
     {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.delete_policy", delete_policy, ["soft", "hard"]) -%}
-    {%- if not execute -%}
-        {{ return("select 1 as not_compiled") }}
-    {%- endif -%}
     {%- do alluvium.require_incremental("current_state", "merge") -%}
-    {%- do alluvium.require_post_hook("current_state", "record_applied_batches") -%}
-    {#- Without it dbt-spark's own merge would let any event overwrite a newer row. -#}
-    {%- do alluvium.require_one_of("current_state: model " ~ model.name, "meta.cdc.merge_guard", cdc.get("merge_guard"), ["_cdc_position"]) -%}
     {%- do alluvium.require_partitions_of_own_columns("current_state") -%}
     {%- set feed = alluvium.feed_of_own_log("current_state", change_log) -%}
     {%- do alluvium.require_countable(feed) if not feed.key -%}
@@ -30,7 +28,7 @@
     {%- if not feed.key -%}
         {{ return(alluvium.counted_rows(change_log, feed, delete_policy, batches, resets, snapshotted_with)) }}
     {%- endif -%}
-    {{ return(adapter.dispatch("current_state", "alluvium")(change_log, feed, delete_policy, batches, resets)) }}
+    {{ return(alluvium.state_by_key(change_log, feed, delete_policy, batches, resets)) }}
 {% endmacro %}
 
 
@@ -56,7 +54,7 @@
 {% endmacro %}
 
 
-{% macro default__current_state(change_log, feed, delete_policy, batches, resets) -%}
+{% macro state_by_key(change_log, feed, delete_policy, batches, resets) -%}
 {%- if alluvium.has_nothing_to_apply(change_log, feed, batches, resets) -%}
 {{ alluvium.no_rows_sql() }}
 {%- else -%}

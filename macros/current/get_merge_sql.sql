@@ -1,8 +1,6 @@
 {#
-    dbt's incremental materialization with the merge strategy asks for this SQL. For a model with `meta.cdc.merge_guard` (the
-    states of this project) it is a merge under the position guard, for one with `stored_as_scd_type` (the histories) a merge of
-    versions; for any other model dbt-spark's own, but for a mart with record_applied_batches: in Hudi it is computed whole (changed_keys), in Delta its keys
-    are compared with `<=>`.
+    dbt's incremental materialization with the merge strategy asks for this SQL. Of a state it is a merge under the position guard, of a history a merge of versions; of any
+    other model dbt-spark's own, but for an incremental mart: in Hudi it is computed whole (changed_keys), in Delta its keys are compared with `<=>`.
 #}
 {% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
@@ -16,7 +14,7 @@
     {%- do alluvium.require_partitions_of_table("get_merge_sql", target) if alluvium.is_own_table() and not is_hudi_mart -%}
     {%- if not alluvium.is_kept_by_key(model) and not is_hudi_mart -%}
         {%- set sql = dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
-        {{ return(alluvium.with_null_safe_keys(sql, unique_key) if "record_applied_batches" in alluvium.post_hooks_of(model) else sql) }}
+        {{ return(alluvium.with_null_safe_keys(sql, unique_key) if alluvium.kind_of_model(model) else sql) }}
     {%- endif -%}
     {%- do alluvium.require_claimed_session("get_merge_sql") -%}
     {%- do alluvium.require_clock_of_hudi("get_merge_sql", target) if alluvium.is_hudi() -%}
@@ -25,13 +23,13 @@
     {%- endif -%}
     {%- set columns = alluvium.same_columns(source, target) -%}
     {%- set feed = alluvium.feed_of_node("get_merge_sql", model) -%}
-    {%- if cdc.stored_as_scd_type -%}
+    {%- if alluvium.is_history(model) -%}
         {{ return(alluvium.history_merge_sql(target, source, feed, columns)) }}
     {%- elif not feed.key -%}
         {{ return(alluvium.counted_merge_sql(target, source, feed, columns, cdc.delete_policy or "soft", alluvium.remembered("adds_from", this))) }}
     {%- endif -%}
     {{ return(alluvium.guarded_merge_sql(
-        target, source, feed, columns, cdc.merge_guard, cdc.delete_policy or "soft", alluvium.remembered_resets()
+        target, source, feed, columns, cdc.delete_policy or "soft", alluvium.remembered_resets()
     )) }}
 {% endmacro %}
 
@@ -57,16 +55,16 @@
     the source sent before the image and not with it (merged_held_column in this folder); and a reset deletes what lies
     below it, also rows that no event names.
 #}
-{% macro guarded_merge_sql(target, source, feed, columns, guard, delete_policy, resets) -%}
+{% macro guarded_merge_sql(target, source, feed, columns, delete_policy, resets) -%}
     {%- set values, unmatched_values = {}, {} -%}
     {%- for name in columns -%}
-        {%- do values.update({name: alluvium.merged_value(name, feed, guard, delete_policy, resets)}) if name not in feed.key -%}
+        {%- do values.update({name: alluvium.merged_value(name, feed, delete_policy, resets)}) if name not in feed.key -%}
         {%- set value = alluvium.column_after_reset(name, feed, delete_policy, resets) -%}
         {%- do unmatched_values.update({name: value}) if value != "target." ~ alluvium.quoted_identifier(name) -%}
     {%- endfor -%}
     {{ return(alluvium.merge_sql(target, source, {
         "on": alluvium.same_key(feed, "target", "source"),
-        "update_when": alluvium.changes_its_row(feed, guard, delete_policy, resets),
+        "update_when": alluvium.changes_its_row(feed, delete_policy, resets),
         "set": values,
         "insert": alluvium.source_values(columns),
         "unmatched_when": alluvium.loses_its_row(resets) if resets else none,
@@ -75,9 +73,9 @@
 {%- endmacro %}
 
 
-{% macro changes_its_row(feed, guard, delete_policy, resets) -%}
+{% macro changes_its_row(feed, delete_policy, resets) -%}
 {%- set is_contested = alluvium.has_contested_keys(feed) -%}
-source.{{ guard }} {{ ">=" if is_contested else ">" }} target.{{ guard }}
+source._cdc_position {{ ">=" if is_contested else ">" }} target._cdc_position
 {%- if delete_policy == "soft" and not is_contested %}
 or source._cdc_image_position > coalesce(target._cdc_image_position, '')
 {%- endif %}
@@ -94,19 +92,19 @@ or {{ alluvium.loses_its_row(resets) }}
     The row's own event decides on its columns, its image's on the values of a soft delete; the batch is the one that changed
     the row last, which is what marts ask for (changed_keys).
 #}
-{% macro merged_value(name, feed, guard, delete_policy, resets) -%}
+{% macro merged_value(name, feed, delete_policy, resets) -%}
     {%- set column = alluvium.quoted_identifier(name) -%}
     {%- set is_of_soft_image = delete_policy == "soft" and alluvium.is_of_image(name, feed) -%}
     {%- if alluvium.has_contested_keys(feed) -%}
-        {%- set newer = "source." ~ guard ~ " >= target." ~ guard ~ (" and source._cdc_image_position is not null" if is_of_soft_image else "") -%}
+        {%- set newer = "source._cdc_position >= target._cdc_position" ~ (" and source._cdc_image_position is not null" if is_of_soft_image else "") -%}
     {%- else -%}
         {%- set newer = "source._cdc_image_position > coalesce(target._cdc_image_position, '')" if is_of_soft_image
-            else "source." ~ guard ~ " > target." ~ guard -%}
+            else "source._cdc_position > target._cdc_position" -%}
     {%- endif -%}
     {%- if name == "_cdc_batch" -%}
         {{ alluvium.newest_pending_batch() if alluvium.has_contested_keys(feed) else "source." ~ column }}
     {%- elif alluvium.is_held(name, feed) -%}
-        {{ alluvium.unless_deleted(alluvium.merged_held_column(name, feed), guard, delete_policy, resets) }}
+        {{ alluvium.unless_deleted(alluvium.merged_held_column(name, feed), delete_policy, resets) }}
     {%- else -%}
         if({{ newer }}, source.{{ column }}, {{ alluvium.column_after_reset(name, feed, delete_policy, resets) }})
     {%- endif -%}

@@ -8,11 +8,11 @@
     {%- if not key -%}
         {% do alluvium.raise_invalid("latest_by_key", "key", key, "at least one column") %}
     {%- endif -%}
-    {{ return(adapter.dispatch("latest_by_key", "alluvium")(from, key, columns, order_by, expressions)) }}
+    {{ return(alluvium.latest_by_key_sql(from, key, columns, order_by, expressions)) }}
 {% endmacro %}
 
 
-{% macro default__latest_by_key(from, key, columns, order_by, expressions=[]) -%}
+{% macro latest_by_key_sql(from, key, columns, order_by, expressions=[]) -%}
 select
     {{ alluvium.column_list(columns) | join(",\n    ") }}
 from (

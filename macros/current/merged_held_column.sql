@@ -97,12 +97,12 @@
 
 
 {# A hard delete leaves no value. #}
-{% macro unless_deleted(value, guard, delete_policy, resets) %}
+{% macro unless_deleted(value, delete_policy, resets) %}
     {%- if delete_policy == "soft" -%}
         {{ return(value) }}
     {%- endif -%}
     {{ return(
-        "if(if(source." ~ guard ~ " > target." ~ guard ~ ", source._is_deleted, target._is_deleted"
+        "if(if(source._cdc_position > target._cdc_position, source._is_deleted, target._is_deleted"
         ~ (" or " ~ alluvium.is_reset_away(resets, "target.") if resets else "") ~ "), null, " ~ value ~ ")"
     ) }}
 {% endmacro %}

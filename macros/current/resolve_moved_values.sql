@@ -8,9 +8,8 @@
     from key to key, one step a time.
 #}
 {% macro resolve_moved_values() %}
-    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- set since = alluvium.remembered("oldest_change", this) -%}
-    {%- if cdc.merge_guard and since -%}
+    {%- if alluvium.is_state(model) and since -%}
         {%- set feed = alluvium.feed_of_node("resolve_moved_values", model) -%}
         {%- if alluvium.follows_moves(feed) and alluvium.has_moved_rows() -%}
             {%- do alluvium.follow_moved_rows(feed, alluvium.moved_rows_sql(since[:alluvium.source_position_length(feed)])) -%}

@@ -5,8 +5,7 @@
     moved to its old key, too, is found a step later; after a hundred steps it stays unresolved.
 #}
 {% macro resolve_moved_versions() %}
-    {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
-    {%- if cdc.stored_as_scd_type and alluvium.newest_pending_batch() and not alluvium.is_level_with_upstreams() -%}
+    {%- if alluvium.is_history(model) and alluvium.newest_pending_batch() and not alluvium.is_level_with_upstreams() -%}
         {%- set feed = alluvium.feed_of_node("resolve_moved_versions", model) -%}
         {%- set steps = [] -%}
         {%- set follows_moves = alluvium.follows_moves(feed) and alluvium.has_moved_rows() -%}

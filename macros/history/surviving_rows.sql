@@ -4,11 +4,11 @@
     `from` has all row changes of these keys, each once.
 #}
 {% macro surviving_rows(from, feed, resets) %}
-    {{ return(adapter.dispatch("surviving_rows", "alluvium")(from, feed, resets)) }}
+    {{ return(alluvium.surviving_rows_sql(from, feed, resets)) }}
 {% endmacro %}
 
 
-{% macro default__surviving_rows(from, feed, resets) -%}
+{% macro surviving_rows_sql(from, feed, resets) -%}
 {%- set key = alluvium.column_list(feed.key) | join(", ") -%}
 select
     {{ key }},

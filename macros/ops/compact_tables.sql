@@ -7,12 +7,12 @@
 {% macro compact_tables(models=none, dry_run=true) %}
     {%- if execute -%}
         {%- do alluvium.require_dry_run("compact_tables", dry_run) -%}
-        {{ return(adapter.dispatch("compact_tables", "alluvium")(alluvium.tables_to_maintain("compact_tables", models), dry_run)) }}
+        {{ return(alluvium.compact(alluvium.tables_to_maintain("compact_tables", models), dry_run)) }}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro default__compact_tables(tables, dry_run) %}
+{% macro compact(tables, dry_run) %}
     {%- if not dry_run -%}
         {%- do log("compact_tables: where it meets a run that writes, Delta stops one of the two (DELTA_CONCURRENT_...); nothing is lost, run the stopped one again", info=true) -%}
     {%- endif -%}

@@ -5,12 +5,12 @@
 {% macro ledger_report(source=none, entity=none, runs=5) %}
     {%- if execute -%}
         {%- do alluvium.require_number_of_rows("ledger_report", "runs", runs) -%}
-        {{ return(adapter.dispatch("ledger_report", "alluvium")(alluvium.change_logs("ledger_report", source, entity), runs)) }}
+        {{ return(alluvium.show_ledger(alluvium.change_logs("ledger_report", source, entity), runs)) }}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro default__ledger_report(logs, runs) %}
+{% macro show_ledger(logs, runs) %}
     {%- if load_relation(alluvium.file_ledger()) is none -%}
         {% do alluvium.raise_invalid("ledger_report", "ledger", alluvium.file_ledger().render(), "one that a build has made") %}
     {%- endif -%}

@@ -14,7 +14,7 @@
         {%- endif -%}
         {%- set feed = alluvium.feed_to_purge(source, entity, later_events) -%}
         {%- do alluvium.require_keys_to_purge(feed, keys, vacuum_hours) -%}
-        {{ return(adapter.dispatch("purge_rows", "alluvium")(feed, keys, {
+        {{ return(alluvium.purge_keys(feed, keys, {
             "dry_run": dry_run, "later_events": later_events, "requested_by": requested_by, "reason": reason, "vacuum_hours": vacuum_hours
         })) }}
     {%- endif -%}
@@ -25,7 +25,7 @@
     The barrier first: from then on no build reads a line of these keys, wherever this is killed. Rows of a state go before their events, since the
     events tell which rows of other keys they were in, too. Run again, every step does what is left of it.
 #}
-{% macro default__purge_rows(feed, keys, request) %}
+{% macro purge_keys(feed, keys, request) %}
     {%- set tables = alluvium.tables_of_feed(feed) -%}
     {%- for table in tables.states + tables.histories if table.file_format == "hudi" -%}
         {%- do alluvium.require_session_of_hudi("purge_rows: " ~ table.relation) -%}
@@ -205,13 +205,10 @@ from (
 
 {# A state may read another table's log for its snapshots, and holds no row of that; the status of transactions holds none of any. #}
 {% macro role_of_node(feed, node) %}
-    {%- set hooks = alluvium.post_hooks_of(node) -%}
-    {%- set role = "logs" if "record_applied_files" in hooks or "record_cut" in hooks
-        else "states" if alluvium.is_state(node)
-        else "histories" if "stored_as_scd_type" in ((node.config.meta or {}).cdc or {})
-        else "others" -%}
+    {%- set kind = alluvium.kind_of_model(node) -%}
+    {%- set role = "logs" if alluvium.is_log(node) else {"state": "states", "history": "histories"}.get(kind, "others") -%}
     {%- if role == "others" -%}
-        {{ return(none if "macro.alluvium.transaction_status" in node.depends_on.macros else role) }}
+        {{ return(none if kind == "transaction_status" else role) }}
     {%- endif -%}
     {{ return(role if alluvium.feed_of_node("purge_rows", node).name == feed.name else none) }}
 {% endmacro %}
@@ -431,7 +428,7 @@ where
     {%- for log in tables.logs -%}
         {%- do run_query(alluvium.empty_purged_lines_sql(feed, log.relation, lines)) if found[log.relation.render()].row_count -%}
         {%- do alluvium.rewrite_marked_files(log) -%}
-        {%- do run_query(alluvium.recount_files_sql(feed, log.relation, lines)) if "record_applied_files" in alluvium.post_hooks_of(log.node) -%}
+        {%- do run_query(alluvium.recount_files_sql(feed, log.relation, lines)) if alluvium.is_change_log(log.node) -%}
     {%- endfor -%}
     {%- if was_killed or found.values() | sum(attribute="row_count") -%}
         {%- for table in tables.states + tables.histories -%}
@@ -657,5 +654,5 @@ where
     {%- for node in tables.others -%}
         {%- do found.append(alluvium.built_table(api.Relation.create(schema=node.schema, identifier=node.alias))) -%}
     {%- endfor -%}
-    {%- do adapter.dispatch("vacuum_tables", "alluvium")(found | reject("none") | list, hours, hours < 168, false) -%}
+    {%- do alluvium.vacuum(found | reject("none") | list, hours, hours < 168, false) -%}
 {% endmacro %}

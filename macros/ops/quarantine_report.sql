@@ -6,12 +6,12 @@
 {% macro quarantine_report(source=none, entity=none, rows=1) %}
     {%- if execute -%}
         {%- do alluvium.require_number_of_rows("quarantine_report", "rows", rows) -%}
-        {{ return(adapter.dispatch("quarantine_report", "alluvium")(alluvium.change_logs("quarantine_report", source, entity), rows)) }}
+        {{ return(alluvium.show_quarantine(alluvium.change_logs("quarantine_report", source, entity), rows)) }}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro default__quarantine_report(logs, rows) %}
+{% macro show_quarantine(logs, rows) %}
     {%- set built = [] -%}
     {%- for change_log in logs if load_relation(change_log.relation) is not none -%}
         {%- do built.append(change_log.relation) -%}

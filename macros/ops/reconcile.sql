@@ -13,12 +13,12 @@
         {%- endif -%}
         {%- set node = alluvium.current_table("reconcile", model) -%}
         {%- set feed = alluvium.feed_to_reconcile(alluvium.feed_of_node("reconcile", node), model, columns) -%}
-        {{ return(adapter.dispatch("reconcile", "alluvium")(node, feed, dump, format, rows)) }}
+        {{ return(alluvium.reconcile_model(node, feed, dump, format, rows)) }}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro default__reconcile(node, feed, dump, format, rows) %}
+{% macro reconcile_model(node, feed, dump, format, rows) %}
     {%- set table = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
     {%- do alluvium.refresh_hudi_tables(table, node) -%}
     {%- set types = alluvium.dump_types(alluvium.dump_relation(dump, format)) -%}
@@ -50,11 +50,6 @@
     {%- endfor -%}
     {%- do alluvium.require_one_of(caller_name, "model", name, found.keys() | sort) -%}
     {{ return(found[name]) }}
-{% endmacro %}
-
-
-{% macro is_state(node) %}
-    {{ return("merge_guard" in ((node.config.meta or {}).cdc or {})) }}
 {% endmacro %}
 
 

@@ -19,12 +19,12 @@
         {%- endif -%}
         {%- set logs = alluvium.change_logs_of_entity(caller_name, source, entity) -%}
         {%- set choice = {"files": files or [], "reasons": reasons or [], "lines": lines or []} -%}
-        {{ return(adapter.dispatch("release_rejected_lines", "alluvium")(logs, choice, note, corrected_in, take_back, dry_run)) }}
+        {{ return(alluvium.release_lines(logs, choice, note, corrected_in, take_back, dry_run)) }}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro default__release_rejected_lines(logs, choice, note, corrected_in, take_back, dry_run) %}
+{% macro release_lines(logs, choice, note, corrected_in, take_back, dry_run) %}
     {%- set table = alluvium.released_lines() -%}
     {%- for change_log in logs -%}
         {%- set relation = change_log.relation -%}

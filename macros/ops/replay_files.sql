@@ -10,12 +10,12 @@
         {%- do alluvium.require_dry_run("replay_files", dry_run) -%}
         {%- do alluvium.require_texts("replay_files", "files", files, "a list of paths of the ledger, or of patterns with * and ?") -%}
         {%- set logs = alluvium.change_logs_of_entity("replay_files", source, entity) -%}
-        {{ return(adapter.dispatch("replay_files", "alluvium")(logs, files, dry_run)) }}
+        {{ return(alluvium.request_replay(logs, files, dry_run)) }}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro default__replay_files(logs, files, dry_run) %}
+{% macro request_replay(logs, files, dry_run) %}
     {%- for change_log in logs -%}
         {%- do alluvium.stage_feed(change_log.feed) -%}
         {%- set listing = alluvium.file_listing(change_log.feed) -%}

@@ -8,12 +8,12 @@
 {% macro reset_entity(source, entity, dry_run=true) %}
     {%- if execute -%}
         {%- do alluvium.require_dry_run("reset_entity", dry_run) -%}
-        {{ return(adapter.dispatch("reset_entity", "alluvium")(alluvium.change_logs_of_entity("reset_entity", source, entity), dry_run)) }}
+        {{ return(alluvium.reset_logs(alluvium.change_logs_of_entity("reset_entity", source, entity), dry_run)) }}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro default__reset_entity(logs, dry_run) %}
+{% macro reset_logs(logs, dry_run) %}
     {%- for change_log in logs -%}
         {%- do alluvium.stage_feed(change_log.feed) -%}
         {#- The build would refuse it; said where it is asked for. -#}

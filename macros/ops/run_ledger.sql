@@ -100,7 +100,7 @@ seconds double comment 'that dbt took for the model'
 {% macro table_of_run(node, result) %}
     {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
     {%- set table = {"relation": relation, "seconds": result.execution_time, "is_written": false} -%}
-    {%- if "record_applied_files" in alluvium.post_hooks_of(node) -%}
+    {%- if alluvium.is_change_log(node) -%}
         {%- set until = alluvium.remembered("newest_batch", relation) -%}
         {%- do table.update({"role": "change_log"}) -%}
     {%- elif alluvium.is_state(node) and result.status == "success" -%}
@@ -115,11 +115,6 @@ seconds double comment 'that dbt took for the model'
     {%- endif -%}
     {%- do table.update({"until": until}) if until is defined and until is not none -%}
     {{ return(table if "until" in table else none) }}
-{% endmacro %}
-
-
-{% macro post_hooks_of(node) %}
-    {{ return((node.config["post-hook"] or []) | map(attribute="sql") | join(" ")) }}
 {% endmacro %}
 
 

@@ -15,7 +15,7 @@
             ) %}
         {%- endif -%}
         {%- set tables = alluvium.tables_to_maintain("vacuum_tables", models) -%}
-        {{ return(adapter.dispatch("vacuum_tables", "alluvium")(tables, retention_hours, allow_short_retention, dry_run)) }}
+        {{ return(alluvium.vacuum(tables, retention_hours, allow_short_retention, dry_run)) }}
     {%- endif -%}
 {% endmacro %}
 
@@ -24,7 +24,7 @@
     Delta lists a table's folder in as many tasks as Spark may use to discover partitions, 10,000 by default: 229 s for a table of some files on a busy
     machine (measured, Delta 3.3.3).
 #}
-{% macro default__vacuum_tables(tables, retention_hours, allow_short_retention, dry_run) %}
+{% macro vacuum(tables, retention_hours, allow_short_retention, dry_run) %}
     {%- set settings = {"spark.sql.sources.parallelPartitionDiscovery.parallelism": 32} -%}
     {%- do settings.update({"spark.databricks.delta.retentionDurationCheck.enabled": "false"}) if allow_short_retention -%}
     {%- for name, value in settings.items() -%}

@@ -167,7 +167,7 @@
     {%- if element.data_type == "string" and (column.cdc.semantic_type or "").endswith("Decimal") -%}
         {#- decimal_text takes no elements: Spark calls no Python function in a lambda. -#}
         {% do alluvium.raise_invalid(
-            alluvium.decoder(feed) ~ ": source " ~ feed.name, "data_type of column " ~ column.name, column.data_type,
+            "change_log: source " ~ feed.name, "data_type of column " ~ column.name, column.data_type,
             "array<decimal(precision, scale)> where the semantic type is " ~ column.cdc.semantic_type
         ) %}
     {%- endif -%}
@@ -188,7 +188,7 @@
 {# Spark 3.5's JSON reader hands these numbers on as doubles only. #}
 {% macro refuse_json_numbers(column, feed) %}
     {% do alluvium.raise_invalid(
-        alluvium.decoder(feed) ~ ": source " ~ feed.name,
+        "change_log: source " ~ feed.name,
         "data_type of column " ~ column.name,
         column.data_type,
         "decimal(precision, scale) where decimal_format is numeric, or decimal_format base64"

@@ -1,12 +1,4 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="merge",
-    unique_key=["region", "window_start"],
-    post_hook=[
-        "delete from {{ this }} where orders = 0",
-        "{{ alluvium.record_applied_batches() }}",
-    ],
-) }}
+{{ incremental_mart(["region", "window_start"], delete_where="orders = 0") }}
 
 with regions as (
     select * from {{ ref("sales_regions") }}

@@ -1,9 +1,5 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="merge",
-    unique_key=["region", "order_no", "line_no"],
-    pre_hook="{{ alluvium.delete_vanished_keys(ref('slv_shop__order_items_state'), ['region', 'order_no', 'line_no']) }}",
-    post_hook="{{ alluvium.record_applied_batches() }}",
+{{ incremental_mart(
+    ["region", "order_no", "line_no"], deleted_with="slv_shop__order_items_state"
 ) }}
 
 with items as (

@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_erp__customer_state")) }}
+{{ current_rows(ref("slv_erp__customer_state")) }}

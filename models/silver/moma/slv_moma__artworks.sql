@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_moma__artworks_state")) }}
+{{ current_rows(ref("slv_moma__artworks_state")) }}

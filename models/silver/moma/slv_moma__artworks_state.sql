@@ -1,9 +1,3 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="merge",
-    partition_by=["classification"],
-    post_hook="{{ alluvium.record_applied_batches() }}",
-    meta={"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}},
-) }}
+{{ config(partition_by=["classification"]) }}
 
 {{ current_state(ref("stg_moma__artworks")) }}

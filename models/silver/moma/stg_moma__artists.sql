@@ -1,7 +1,1 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="append",
-    post_hook="{{ alluvium.record_applied_files() }}",
-) }}
-
-{{ decode_debezium(source("moma", "artists")) }}
+{{ change_log(source("moma", "artists")) }}

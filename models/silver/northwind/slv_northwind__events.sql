@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_northwind__events_state")) }}
+{{ current_rows(ref("slv_northwind__events_state")) }}

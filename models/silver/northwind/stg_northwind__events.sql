@@ -1,7 +1,1 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="append",
-    post_hook="{{ alluvium.record_applied_files() }}",
-) }}
-
-{{ decode_rows(source("northwind", "events")) }}
+{{ change_log(source("northwind", "events")) }}

@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_pagila__category_state")) }}
+{{ current_rows(ref("slv_pagila__category_state")) }}

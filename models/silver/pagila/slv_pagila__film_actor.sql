@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_pagila__film_actor_state")) }}
+{{ current_rows(ref("slv_pagila__film_actor_state")) }}

@@ -1,7 +1,1 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="append",
-    post_hook="{{ alluvium.record_applied_files() }}",
-) }}
-
-{{ decode_debezium(source("pagila", "actor")) }}
+{{ change_log(source("pagila", "actor")) }}

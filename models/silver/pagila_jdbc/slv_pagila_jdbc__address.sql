@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_pagila_jdbc__address_state")) }}
+{{ current_rows(ref("slv_pagila_jdbc__address_state")) }}

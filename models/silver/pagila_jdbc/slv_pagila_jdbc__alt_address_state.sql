@@ -1,8 +1,1 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="merge",
-    post_hook="{{ alluvium.record_applied_batches() }}",
-    meta={"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}},
-) }}
-
 {{ current_state(ref("stg_pagila_jdbc__alt_address")) }}

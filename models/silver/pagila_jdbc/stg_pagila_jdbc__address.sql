@@ -1,7 +1,1 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="append",
-    post_hook="{{ alluvium.record_applied_files() }}",
-) }}
-
-{{ decode_rows(source("pagila_jdbc", "address")) }}
+{{ change_log(source("pagila_jdbc", "address")) }}

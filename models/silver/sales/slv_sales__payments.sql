@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_sales__payments_state")) }}
+{{ current_rows(ref("slv_sales__payments_state")) }}

@@ -1,7 +1,1 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="append",
-    post_hook="{{ alluvium.record_applied_files() }}",
-) }}
-
-{{ decode_rows(source("sales", "payments")) }}
+{{ change_log(source("sales", "payments")) }}

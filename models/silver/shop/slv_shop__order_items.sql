@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_shop__order_items_state")) }}
+{{ current_rows(ref("slv_shop__order_items_state")) }}

@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_shop__orders_state")) }}
+{{ current_rows(ref("slv_shop__orders_state")) }}

@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_shop__products_state")) }}
+{{ current_rows(ref("slv_shop__products_state")) }}

@@ -1,7 +1,1 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="append",
-    post_hook="{{ alluvium.record_applied_files() }}",
-) }}
-
-{{ decode_debezium(source("shop", "order_items")) }}
+{{ change_log(source("shop", "order_items")) }}

@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_storefront__accounts_state")) }}
+{{ current_rows(ref("slv_storefront__accounts_state")) }}

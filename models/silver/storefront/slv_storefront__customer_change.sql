@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_storefront__customer_change_state")) }}
+{{ current_rows(ref("slv_storefront__customer_change_state")) }}

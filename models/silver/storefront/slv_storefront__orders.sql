@@ -1,1 +1,1 @@
-{{ living_rows(ref("slv_storefront__orders_state")) }}
+{{ current_rows(ref("slv_storefront__orders_state")) }}

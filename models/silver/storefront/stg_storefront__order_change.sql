@@ -1,7 +1,1 @@
-{{ config(
-    materialized="incremental",
-    incremental_strategy="append",
-    post_hook="{{ alluvium.record_applied_files() }}",
-) }}
-
-{{ decode_rows(source("storefront", "order_change")) }}
+{{ change_log(source("storefront", "order_change")) }}

@@ -80,7 +80,7 @@ def last_per_key(events: list[Event], table: Table) -> dict[Key, list[Event]]:
     return keys
 
 
-def living_rows(events: list[Event], table: Table) -> list[Row]:
+def current_rows(events: list[Event], table: Table) -> list[Row]:
     """Rows whose last event is not a delete. A column the event does not carry has the declared default, or NULL."""
     return [
         {column.name: _value_or_default(history[-1], column) for column in table.columns}

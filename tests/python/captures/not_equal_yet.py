@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from .comparison import Difference, Key, compare
 from .corpora import Checkpoint, Corpus, Table
-from .events import Event, json_layout, last_per_key, living_rows, read
+from .events import Event, current_rows, json_layout, last_per_key, read
 from .oracle import rows
 
 
@@ -142,7 +142,7 @@ def _replay(corpus: Corpus, table: Table, checkpoint: Checkpoint) -> tuple[Evide
         ),
     )
     expected = rows(corpus, checkpoint.name, table)
-    result = compare(expected, living_rows(events, table), table.key, checkpoint.columns[table.name])
+    result = compare(expected, current_rows(events, table), table.key, checkpoint.columns[table.name])
     return evidence, result.differences
 
 

@@ -35,7 +35,7 @@ def oracle_rows(checkpoint: str) -> dict[str, int]:
     return {table: rows[table] for table in TABLES}
 
 
-def living_rows(spark: SparkSession) -> dict[str, int]:
+def current_rows(spark: SparkSession) -> dict[str, int]:
     """Rows of each current table of the shop."""
     return {table: spark.table(f"silver.slv_shop__{table}").count() for table in TABLES}
 
@@ -51,7 +51,7 @@ def shown(spark: SparkSession) -> dict[str, str]:
         patch.setattr(demo, "Console", lambda console=console: console)
         assert demo.main(arguments) == 0, output.getvalue()
         printed[step] = output.getvalue()
-        printed[f"{step} rows"] = json.dumps(living_rows(spark))
+        printed[f"{step} rows"] = json.dumps(current_rows(spark))
     patch.undo()
     return printed
 

@@ -136,14 +136,14 @@ def test_every_column_of_the_change_log_is_described_and_no_other() -> None:
 def test_every_column_of_the_state_is_described_and_no_other() -> None:
     lineage = set(returned("state_lineage_columns"))
     real = lineage | set(
-        re.findall(r"(?: as |(?<=\"))(_is_deleted|_deleted_at|_cdc_\w+)[, \"]", macro_text("default__apply_deletes"))
+        re.findall(r"(?: as |(?<=\"))(_is_deleted|_deleted_at|_cdc_\w+)[, \"]", macro_text("apply_deletes_sql"))
     )
     described = {word for (names, *_) in rows(TABLES, "State and living rows") for word in code_words(names)}
     assert described == real
 
 
 def test_every_column_of_a_state_without_a_key_is_described_and_no_other() -> None:
-    counted = "".join(map(macro_text, ("row_changes", "default__counted_rows", "counted_columns")))
+    counted = "".join(map(macro_text, ("row_changes", "counted_rows_sql", "counted_columns")))
     real = set(re.findall(r" as (_is_deleted|_deleted_at|_cdc_\w+)", counted))
     described = {word for (names, *_) in rows(TABLES, "Tables without a key") for word in code_words(names)}
     assert described == real

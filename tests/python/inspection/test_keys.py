@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from alluvium.inspection import Entity, inspect
+from alluvium.inspection.current_rows import Inserts, RowChange, are_shared, count_inserts, is_key, transaction_of
 from alluvium.inspection.delete_images import images_before
 from alluvium.inspection.keys import MAX_SETS, Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
-from alluvium.inspection.living_rows import Inserts, RowChange, are_shared, count_inserts, is_key, transaction_of
 
 
 def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:

@@ -135,17 +135,21 @@ class Feed:
         sql = path.read_text(encoding="utf-8")
         sql = sql.replace(f'source("{TEMPLATE_SOURCE}", "{TEMPLATE_ENTITY}")', f'source("{SOURCE}", "{self.name}")')
         sql = sql.replace(f"{TEMPLATE_SOURCE}__{TEMPLATE_ENTITY}", f"{SOURCE}__{self.name}")
-        if self.cdc.get("shape") == "row":
-            sql = sql.replace("decode_debezium", "decode_rows")
+        settings: dict[str, Any] = {"enabled": True}
         if self.on_schema_change:
-            sql = sql.replace("config(", f'config(on_schema_change="{self.on_schema_change}", ', 1)
+            settings["on_schema_change"] = self.on_schema_change
         if self.partition_by and role in ("state", "history"):
-            sql = sql.replace("config(", f"config(partition_by={self.partition_by!r}, ", 1)
+            settings["partition_by"] = self.partition_by
         if self.properties and role == "state":
-            sql = sql.replace("config(", f"config(tblproperties={dict(self.properties)}, ", 1)
+            settings["tblproperties"] = dict(self.properties)
+        if role in ("state", "hard"):
+            settings["meta"] = {"cdc": {"delete_policy": "hard" if role == "hard" else "soft"}}
         if role == "tracked":
-            return sql.replace(f'__{self.name}"))', f'__{self.name}"), {self.tracked})')
-        return sql.replace('"delete_policy": "soft"', '"delete_policy": "hard"') if role == "hard" else sql
+            sql = sql.replace(f'__{self.name}"))', f'__{self.name}"), {self.tracked})')
+        if role not in ("living", "quarantine"):
+            said = ", ".join(f"{name}={json.dumps(value)}" for name, value in settings.items())
+            sql = f"{{{{ config({said}) }}}}\n{sql}"
+        return sql
 
 
 @dataclass(frozen=True)
@@ -357,7 +361,7 @@ class Project:
         rows = self._rows(self.feeds[feed].nodes[role], after_round)
         return sorted(rows, key=lambda row: str(row["_cdc_position"]))
 
-    def living_rows(self, feed: str, after_round: int | None = None) -> list[Row]:
+    def current_rows(self, feed: str, after_round: int | None = None) -> list[Row]:
         """Rows of a state that are not deleted."""
         return [row for row in self.state(feed, after_round) if not row["_is_deleted"]]
 

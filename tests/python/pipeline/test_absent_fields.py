@@ -202,7 +202,7 @@ def test_odd_event_is_a_whole_change_or_rejected(spark: SparkSession, name: str)
             length = Renderer().render("source_position_length", made)
             assert not length or re.fullmatch(rf"[0-9a-f:.]{{{length}}}[.].*", row["_cdc_position"]), said
     if made["key"]:
-        renderer = Renderer(meta={"cdc": {"merge_guard": "_cdc_position"}})
+        renderer = Renderer(meta={"alluvium_model": "state"})
         state = spark.sql(renderer.render("current_state_sql", "made_log", made, "soft", None, []))
         rows = [row.asDict() for row in state.collect()]
         own = {row[made["key"][0]]: row for row in rows if 0 < row[made["key"][0]] < 1_000_000}

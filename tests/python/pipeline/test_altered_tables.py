@@ -80,7 +80,7 @@ FEEDS = [
 
 @pytest.mark.slow
 def test_value_from_before_the_table_was_altered_is_held(project: Project) -> None:
-    before = {found["id"]: (found["body"], found["rev"]) for found in project.living_rows("altered", 0)}
+    before = {found["id"]: (found["body"], found["rev"]) for found in project.current_rows("altered", 0)}
     assert before == {1: ("long", 2), 3: ("long, too", 2)}
     now = {found["id"]: (found["body"], found["_cdc_unresolved_columns"]) for found in project.living("altered")}
     assert now == {1: ("long", None), 2: ("other", None), 3: ("long, too", None)}

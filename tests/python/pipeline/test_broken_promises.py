@@ -116,7 +116,7 @@ PROMISES = {
         test_moma,
         "moma_artists",
         lambda project: test_moma.test_every_row_names_the_file_and_record_that_made_it(project, "artists"),
-        "changes/decode_debezium.sql",
+        "changes/change_log.sql",
         "line as _cdc_line,",
         "line + 1 as _cdc_line,",
     ),

@@ -106,13 +106,10 @@ REJECTED = ({9: "snapshot", 1: "S", 3: "T4", 5: "S"}, {1: "S", 4: "S", 7: "T0", 
 MENDED = ({1: "S", 3: "S", 5: "S"}, REJECTED[1])
 EXPECTED = [({9: "snapshot"}, {}), T1, T3, T4, T4, T4, LATE, LATE, REJECTED, MENDED, MENDED]
 
-CONFIG = "materialized='incremental', incremental_strategy="
-STATUS_SQL = f"""{{{{ config(
-    {CONFIG}'merge', unique_key='transaction_id', post_hook="{{{{ alluvium.record_applied_batches() }}}}",
-) }}}}
+STATUS_SQL = f"""
 {{{{ transaction_status(ref('stg_pipe__{MARKERS}'), [ref('stg_pipe__{ORDERS}'), ref('stg_pipe__{ITEMS}')]) }}}}
 """
-COMPLETE_SQL = f"""{{{{ config({CONFIG}'append', post_hook="{{{{ alluvium.record_cut() }}}}") }}}}
+COMPLETE_SQL = f"""
 {{{{ complete_transactions(ref('stg_pipe__{{log}}'), ref('{STATUS}')) }}}}
 """
 FEEDS = [
@@ -131,7 +128,7 @@ def land(project: Project, number: int) -> None:
 
 
 def living(project: Project) -> tuple[dict[int, str], ...]:
-    return tuple({row["id"]: row["note"] for row in project.living_rows(name)} for name in COLLECTIONS)
+    return tuple({row["id"]: row["note"] for row in project.current_rows(name)} for name in COLLECTIONS)
 
 
 @pytest.fixture(scope="module")

@@ -23,20 +23,15 @@ FEED = Feed("whole", COLUMNS, models=("log", "state", "living"))
 STATE = FEED.nodes["state"]
 
 
-def mart(columns: str, rest: str = "", reads: str = STATE, **config: str) -> str:
-    """The SQL of a mart over the state, or over another model; `config` has Jinja expressions."""
+def mart(columns: str, rest: str = "", reads: str = STATE, call: str = "", **config: str) -> str:
+    """The SQL of a mart over the state, or over another model; `config` has Jinja expressions, `call` a macro."""
     settings = {"contract": '{"enforced": false}', "on_schema_change": '"ignore"'} | config
     said = ", ".join(f"{name}={value}" for name, value in settings.items())
-    return f'{{{{ config({said}) }}}}\nselect {columns}\nfrom {{{{ ref("{reads}") }}}}\n{rest}\n'
+    return f'{{{{ config({said}) }}}}\n{call}\nselect {columns}\nfrom {{{{ ref("{reads}") }}}}\n{rest}\n'
 
 
-MERGED = {
-    "incremental_strategy": '"merge"',
-    "unique_key": '"id"',
-    "partition_by": '"country"',
-    "post_hook": '"{{ alluvium.record_applied_batches() }}"',
-}
-VANISHED = f"\"{{{{ alluvium.delete_vanished_keys(ref('{STATE}'), ['id']) }}}}\""
+MERGED = {"call": '{{ incremental_mart("id") }}', "partition_by": '"country"'}
+DELETED = {"call": f'{{{{ incremental_mart("id", deleted_with="{STATE}") }}}}', "partition_by": '"country"'}
 CHANGED = f'where not _is_deleted and id in ({{{{ changed_keys(ref("{STATE}"), ["id"]) }}}})'
 FILTER = "{% if is_incremental() %}\nwhere _cdc_batch > (select max(batch) from {{ this }})\n{% endif %}"
 INDIRECT = f"{{% macro only_new() %}}{{{{ newer() }}}}{{% endmacro %}}\n{{% macro newer() %}}{FILTER}{{% endmacro %}}\n"
@@ -45,7 +40,7 @@ WHOLE = {
     "fct_flat": mart("id, country", "where not _is_deleted"),
     # NaN is more than any number.
     "fct_large": mart("id, country", "where not _is_deleted and amount > 1"),
-    "fct_changed": mart("id, country", CHANGED, pre_hook=VANISHED, **MERGED),
+    "fct_changed": mart("id, country", CHANGED, **DELETED),
 }
 KINDS = {
     "fct_view": mart("id, country", "where not _is_deleted and amount > 1", materialized='"view"'),

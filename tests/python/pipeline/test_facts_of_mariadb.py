@@ -95,10 +95,7 @@ FEEDS = [
 ]
 
 STATUS = "stg_pipe__fact_gtid_status"
-STATUS_SQL = """{{ config(
-    materialized='incremental', incremental_strategy='merge', unique_key='transaction_id',
-    post_hook="{{ alluvium.record_applied_batches() }}",
-) }}
+STATUS_SQL = """
 {{ transaction_status(ref('stg_pipe__fact_gtids'), [ref('stg_pipe__fact_cart')]) }}
 """
 

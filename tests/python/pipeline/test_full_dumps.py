@@ -208,7 +208,7 @@ def test_dump_of_no_time_is_rejected(project: Project) -> None:
 
 
 def living(project: Project, name: str, after_round: int | None = None) -> set[int]:
-    return {found["id"] for found in project.living_rows(name, after_round)}
+    return {found["id"] for found in project.current_rows(name, after_round)}
 
 
 def opened(project: Project, name: str, after_round: int | None = None) -> set[int]:

@@ -127,14 +127,8 @@ EXPECTED: list[dict[tuple[int, int], tuple[Any, ...]]] = [
 
 NULL_KEYS = "agg_null_keys"
 NULL_KEYS_SQL = """
-{{ config(
-    materialized="incremental",
-    incremental_strategy="merge",
-    unique_key=["id", "part"],
-    contract={"enforced": false},
-    pre_hook="{{ alluvium.delete_vanished_keys(ref('slv_pipe__null_keys_state'), ['id', 'part']) }}",
-    post_hook="{{ alluvium.record_applied_batches() }}",
-) }}
+{{ config(contract={"enforced": false}) }}
+{{ incremental_mart(["id", "part"], deleted_with="slv_pipe__null_keys_state") }}
 select living.id, living.part, living.name
 from {{ ref("slv_pipe__null_keys") }} as living
 inner join ({{ changed_keys(ref("slv_pipe__null_keys_state"), ["id", "part"]) }}) as changed

@@ -34,7 +34,7 @@ FEEDS = [
 
 
 def test_rows_of_a_table_with_a_hidden_name(project: Project) -> None:
-    assert {(row["access_key"], row["password"]) for row in project.living_rows(FEED, 0)} == {(1, "a"), (2, "a")}
+    assert {(row["access_key"], row["password"]) for row in project.current_rows(FEED, 0)} == {(1, "a"), (2, "a")}
     assert [(row["access_key"], row["password"]) for row in project.living(FEED)] == [(1, "b")]
     versions = {(row["access_key"], row["password"], row["_is_current"]) for row in project.history(FEED)}
     assert versions == {(1, "a", False), (1, "b", True), (2, "a", False)}

@@ -96,7 +96,7 @@ def values(rows: list[Row], names: list[str]) -> list[str]:
 def test_current_versions_are_the_living_rows(project: Project, feed: str) -> None:
     names = [*project.feeds[feed].columns, "_cdc_unresolved_columns"]
     current = project.current_versions(feed)
-    living = project.living_rows(feed)
+    living = project.current_rows(feed)
     assert values(current, names) == values(living, names)
 
 
@@ -104,7 +104,7 @@ def test_current_versions_are_the_living_rows(project: Project, feed: str) -> No
 def test_current_versions_are_the_living_rows_after_each_round(project: Project, round_: int) -> None:
     names = ["way", "id", "name", "note"]
     current = project.current_versions("long_history", round_)
-    living = project.living_rows("long_history", round_)
+    living = project.current_rows("long_history", round_)
     assert values(current, names) == values(living, names)
 
 

@@ -10,10 +10,7 @@ from .events import lines, postgresql
 from .project import SILVER, Feed, MakeProject
 
 MART = "agg_paid"
-SQL = """{{ config(
-    materialized="incremental", incremental_strategy="merge", unique_key=["country"],
-    post_hook=["delete from {{ this }} where orders = 0", "{{ alluvium.record_applied_batches() }}"],
-) }}
+SQL = """{{ incremental_mart("country", delete_where="orders = 0") }}
 with changed_payments as (
     {{ changed_keys(ref("slv_pipe__paid_history"), ["id"]) }}
 ),

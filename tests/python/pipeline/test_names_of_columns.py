@@ -79,17 +79,17 @@ FEEDS = [
 
 
 def test_value_of_a_moved_row(project: Project) -> None:
-    living = [(row["id"], row["note"], row["state"]) for row in project.living_rows("names_of_moves")]
+    living = [(row["id"], row["note"], row["state"]) for row in project.current_rows("names_of_moves")]
     current = [(row["id"], row["note"], row["state"]) for row in project.current_versions("names_of_moves")]
     assert living == current == [(2, "long", "x")]
 
 
 def test_rows_of_swapped_keys(project: Project) -> None:
-    living = {row["event"]: row["past"] for row in project.living_rows("names_of_swaps")}
+    living = {row["event"]: row["past"] for row in project.current_rows("names_of_swaps")}
     current = {row["event"]: row["past"] for row in project.current_versions("names_of_swaps")}
     assert living == current == {1: "b", 2: "a"}
 
 
 def test_row_of_columns_with_control_characters(project: Project) -> None:
-    for rows in (project.living_rows("names_with_controls"), project.current_versions("names_with_controls")):
+    for rows in (project.current_rows("names_with_controls"), project.current_versions("names_with_controls")):
         assert [[row[name] for name in CONTROLS] for row in rows] == [list(map(ascii, CONTROLS))]

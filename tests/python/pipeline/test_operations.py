@@ -56,14 +56,9 @@ def prepare(project: Project, *, slow: bool) -> None:
     gold = project.folder / "models" / "gold"
     gold.mkdir(exist_ok=True)
     config = 'contract={"enforced": false}'
-    merged = 'materialized="incremental", incremental_strategy="merge", unique_key="id"'
     state = 'ref("slv_pipe__replayed_state"), ["id"]'
-    hooks = (
-        f"pre_hook='{{{{ alluvium.delete_vanished_keys({state}) }}}}', "
-        "post_hook='{{ alluvium.record_applied_batches() }}'"
-    )
     (gold / f"{MERGED}.sql").write_text(
-        f"{{{{ config({config}, {merged}, {hooks}) }}}}\n"
+        f"{{{{ config({config}) }}}}\n{{{{ incremental_mart('id', deleted_with='slv_pipe__replayed_state') }}}}\n"
         "select living.id, living.name\nfrom {{ ref('slv_pipe__replayed') }} as living\n"
         f"inner join ({{{{ changed_keys({state}) }}}}) as changed on living.id = changed.id\n",
         encoding="utf-8",

@@ -189,17 +189,14 @@ KEYS: dict[str, list[dict[str, Any]]] = {
     "purged_flattened": [{"id": PURGED}],
 }
 MERGED, WHOLE = "fct_purged", "agg_purged"
-MERGED_SQL = """{{ config(
-    materialized="incremental", incremental_strategy="merge", unique_key="id",
-    post_hook="{{ alluvium.record_applied_batches() }}",
-) }}
+MERGED_SQL = """{{ incremental_mart("id") }}
 select id, name from {{ ref("slv_pipe__purged_state") }}
 where not _is_deleted and id in (
     {{ changed_keys(ref("slv_pipe__purged_state"), ["id"]) }}
 )
 """
 WHOLE_SQL = """{{ config(
-    materialized="incremental", incremental_strategy="insert_overwrite",
+    materialized="incremental", incremental_strategy="insert_overwrite", meta={"alluvium_model": "mart"},
     pre_hook="{{ alluvium.note_inputs() }}", post_hook="{{ alluvium.record_inputs() }}",
 ) }}
 select count(*) as row_count, max(name) as name from {{ ref("slv_pipe__purged") }} where name like 'Ada%'

@@ -93,7 +93,7 @@ FEEDS = [
 
 
 def living(project: Project, feed: str, after_round: int | None = None) -> set[int]:
-    return {row["id"] for row in project.living_rows(feed, after_round)}
+    return {row["id"] for row in project.current_rows(feed, after_round)}
 
 
 def current(project: Project, feed: str) -> set[int]:
@@ -131,5 +131,5 @@ def test_history_is_held_against_the_same_snapshots(project: Project) -> None:
 
 
 def test_binlog_truncate_and_snapshot(project: Project) -> None:
-    assert {r["id"]: r["name"] for r in project.living_rows("binlog_anew", 0)} == {4: "d", 5: "e"}
-    assert {r["id"]: r["name"] for r in project.living_rows("binlog_anew", 1)} == {5: "f"}
+    assert {r["id"]: r["name"] for r in project.current_rows("binlog_anew", 0)} == {4: "d", 5: "e"}
+    assert {r["id"]: r["name"] for r in project.current_rows("binlog_anew", 1)} == {5: "f"}

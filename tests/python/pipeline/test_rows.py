@@ -296,7 +296,7 @@ def test_ties_of_rows_that_differ_are_found(project: Project) -> None:
     feed = project.feeds["rows_by_sequence"]
     columns = [{"name": name, "data_type": "string"} for name in feed.columns if name != "operation"]
     log = relation(feed.nodes["log"], "pipe_silver")
-    sql = Renderer().render("default__tied_rows", log, {"key": feed.key, "columns": columns})
+    sql = Renderer().render("tied_rows_sql", log, {"key": feed.key, "columns": columns})
     found = {(row.scenario, row.id, row.row_count) for row in project.spark.sql(str(sql)).collect()}
     assert found == {("3A", 42, 2), ("3B", 42, 2), ("tie", 42, 2), ("tie", 43, 2)}
 

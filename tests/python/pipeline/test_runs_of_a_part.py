@@ -25,11 +25,7 @@ MERGED, WHOLE = "fct_part", "agg_part"
 
 
 def merged_sql(feed: Feed) -> str:
-    return f"""{{{{ config(
-    materialized="incremental", incremental_strategy="merge", unique_key="id",
-    pre_hook="{{{{ alluvium.delete_vanished_keys(ref('{feed.nodes["state"]}'), ['id']) }}}}",
-    post_hook="{{{{ alluvium.record_applied_batches() }}}}",
-) }}}}
+    return f"""{{{{ incremental_mart("id", deleted_with="{feed.nodes["state"]}") }}}}
 select id, upper(city) as city, amount
 from {{{{ ref("{feed.nodes["living"]}") }}}}
 where id in (
@@ -39,7 +35,7 @@ where id in (
 
 
 WHOLE_SQL = f"""{{{{ config(
-    materialized="incremental", incremental_strategy="insert_overwrite",
+    materialized="incremental", incremental_strategy="insert_overwrite", meta={{"alluvium_model": "mart"}},
     pre_hook="{{{{ alluvium.note_inputs() }}}}", post_hook="{{{{ alluvium.record_inputs() }}}}",
 ) }}}}
 select city, count(*) as row_count, sum(amount) as amount from {{{{ ref("{NODES["living"]}") }}}} group by city

@@ -187,7 +187,7 @@ def test_column_beside_arrays_of_two_precisions(project: Project) -> None:
     """Hudi (1.2.0) would read the older files no more."""
     assert not {name for outcome in project.outcomes for name in outcome.failed if "priced" in name}
     notes = {1: ("shop",), 2: (None,), 3: ("web",)}
-    assert by_id(project.state("priced"), "note") == by_id(project.living_rows("priced"), "note") == notes
+    assert by_id(project.state("priced"), "note") == by_id(project.current_rows("priced"), "note") == notes
     assert [row["note"] for row in project.history("priced") if row["id"] == 1] == [None, "web", "shop"]
     (prices,) = {str((row["net"], row["gross"])) for row in project.state("priced")}
     assert prices == "([Decimal('1.25')], [Decimal('2.50000')])"
@@ -323,19 +323,19 @@ def test_snapshot_deletes_once_its_rejected_row_is_mended(project: Project) -> N
 
 
 def test_snapshot_that_is_read_again_deletes_nothing_that_a_torn_line_may_have(project: Project) -> None:
-    living = by_id(project.living_rows("torn"), "quantity")
+    living = by_id(project.current_rows("torn"), "quantity")
     current = by_id(project.current_versions("torn"), "quantity")
     assert living == current == {1: (1,), 2: (1,), 3: (3_000_000_000,), 4: (1,)}
 
 
 def test_line_that_was_torn_before_a_snapshot_was_taken_is_none_of_its_rows(project: Project) -> None:
-    living = by_id(project.living_rows("torn_before"), "quantity")
+    living = by_id(project.current_rows("torn_before"), "quantity")
     current = by_id(project.current_versions("torn_before"), "quantity")
     assert living == current == {1: (1,), 3: (1,)}
 
 
 def test_file_with_changes_of_just_before_a_snapshot_is_not_older(project: Project) -> None:
-    living = by_id(project.living_rows("torn_in_an_upload"), "quantity")
+    living = by_id(project.current_rows("torn_in_an_upload"), "quantity")
     current = by_id(project.current_versions("torn_in_an_upload"), "quantity")
     assert living == current == {1: (1,), 2: (1,), 3: (1,)}
 

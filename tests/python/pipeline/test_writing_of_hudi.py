@@ -195,7 +195,7 @@ def test_full_refresh_that_moves_a_table_to_delta_leaves_it_when_it_fails(writte
     refused = written.dbt("run", "--full-refresh", "--select", state).messages[state]
     assert f"where the views over it are built, too, as {SILVER}.{MOVED.nodes['living']}" in refused
     assert notes(written, MOVED) == {0: "new", 1: "newer"}
-    call = f'{{{{ living_rows(ref("{state}")) }}}}'
+    call = f'{{{{ current_rows(ref("{state}")) }}}}'
     written.edit(MOVED.nodes["living"], (call, f"no SQL {call}"))
     assert written.dbt("run", "--full-refresh", "--select", f"{state}+").failed == {MOVED.nodes["living"]}
     assert not written.spark.catalog.tableExists(f"{SILVER}.{MOVED.nodes['living']}")
@@ -226,13 +226,13 @@ def test_commits_that_were_taken_back_are_applied_again(make_project: MakeProjec
     (project.folder / "models" / "gold").mkdir()
     state = f'{{{{ ref("{feed.nodes["state"]}") }}}}'
     changed = f'{{{{ changed_keys(ref("{feed.nodes["state"]}"), ["id"]) }}}}'
-    merged = 'incremental_strategy="merge", unique_key="id", post_hook="{{ alluvium.record_applied_batches() }}", '
-    for mart, settings, condition in (
+    merged = '{{ incremental_mart("id") }}'
+    for mart, call, condition in (
         ("fct_rolled_back", "", "true"),
         ("fct_changed_and_rolled_back", merged, f"id in ({changed})"),
     ):
-        config = f'config({settings}contract={{"enforced": false}}, on_schema_change="ignore")'
-        sql = f"{{{{ {config} }}}}\nselect id, note from {state} where {condition}"
+        config = 'config(contract={"enforced": false}, on_schema_change="ignore")'
+        sql = f"{call}\n{{{{ {config} }}}}\nselect id, note from {state} where {condition}"
         (project.folder / "models" / "gold" / f"{mart}.sql").write_text(sql, encoding="utf-8")
     tables = [f"{SILVER}.{feed.nodes[role]}" for role in ("state", "history")]
     tables += [f"{GOLD}.fct_rolled_back", f"{GOLD}.fct_changed_and_rolled_back"]

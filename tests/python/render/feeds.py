@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .harness import Renderer, relation
+from .harness import Renderer, kind_of, relation
 
 # Names that a source may have given its columns; each has broken some tool that pasted it into SQL.
 ODD_NAMES = ("a b", "sel`ect", "Upper", "with.dot", "it's", "back\\slash", "from")
@@ -63,14 +63,21 @@ def source(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def model(name: str, *parents: str) -> dict[str, Any]:
-    """The node of a model in dbt's graph, in the schema silver."""
+def model(name: str, *parents: str, **config: Any) -> dict[str, Any]:
+    """The node of a model in dbt's graph, in the schema silver.
+
+    Args:
+        name: its name, by which it has its kind.
+        *parents: what it reads, by unique id.
+        **config: its settings, the ``meta`` beside its kind among them.
+    """
+    kind = {"alluvium_model": kind_of(name, config.get("incremental_strategy"))}
     return {
         "resource_type": "model",
         "name": name,
         "schema": "silver",
         "alias": name,
-        "config": {},
+        "config": {**config, "meta": kind | config.get("meta", {})},
         "depends_on": {"nodes": list(parents)},
     }
 

@@ -30,9 +30,17 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[3]
 MACROS = REPOSITORY / "macros"
 PACKAGE = "alluvium"
-# What `adapter.dispatch` tries, in dbt's order.
-DISPATCH_PREFIXES = ("spark", "default")
 INVOCATION = "ab12-cd34"
+
+# What a model is, by a pattern of its name; the first that fits.
+KINDS = {
+    r"stg_": "change_log",
+    r".*_state$": "state",
+    r".*_history$": "history",
+    r"slv_": "current_rows",
+    r"qrn_": "rejected_rows",
+}
+KINDS_OF_MARTS = {"merge": "incremental_mart", "insert_overwrite": "mart"}
 
 # Macros of dbt's that a strategy of this project stands for, and their packages.
 DBTS_OWN = {
@@ -87,6 +95,12 @@ def relation(identifier: str, schema: str = "silver") -> SparkRelation:
     return created
 
 
+def kind_of(name: str, strategy: str | None = None) -> str | None:
+    """What a model is, by its name, or that of a mart by its strategy."""
+    found = (kind for pattern, kind in KINDS.items() if re.match(pattern, name))
+    return next(found, KINDS_OF_MARTS.get(strategy or ""))
+
+
 def fold(text: str) -> str:
     """The text on one line, every run of blanks as one; the blanks inside brackets go."""
     folded = re.sub(r"\s+", " ", text).strip()
@@ -104,10 +118,15 @@ class _Row:
 
 
 class _Config(dict[str, Any]):
-    """A model's configuration, which a macro may also call while dbt parses."""
+    """A model's configuration. While dbt parses it has what the model and its folder give, and macros may add to it."""
 
-    def __call__(self, **settings: Any) -> str:
-        self.update(settings)
+    def __init__(self, given: Mapping[str, Any], added: list[dict[str, Any]], **settings: Any) -> None:
+        super().__init__(settings)
+        self.context_config = SimpleNamespace(build_config_dict=lambda rendered=True: dict(given))
+        self._added = added
+
+    def __call__(self, *settings: Mapping[str, Any], **named: Any) -> str:
+        self._added.append(dict(*settings, **named))
         return ""
 
     def persist_relation_docs(self) -> bool:
@@ -154,7 +173,11 @@ class Renderer:
         empty: True for ``--empty``.
         incremental: what ``is_incremental()`` says.
         this: the model's relation.
-        meta: the model's ``meta``.
+        kind: what the model is, none of a model of another kind; "" goes by its name and its strategy.
+        given: what the model and its folder set, as dbt has it while it parses.
+        settings: what macros have set by ``config()``, call by call.
+        refs: the models that macros have named by ``ref()``.
+        meta: the model's ``meta``, with its kind where it is another one than `kind`.
         strategy: the model's ``incremental_strategy``.
         materialized: the model's materialization.
         tblproperties: those of the model's config.
@@ -173,7 +196,7 @@ class Renderer:
         full_refresh: the model's ``full_refresh``.
         flag_full_refresh: True for ``--full-refresh``.
         project_name: name of the root project.
-        post_hooks: SQL of the model's post-hooks.
+        post_hooks: SQL of the model's post-hooks, as its own SQL may have it.
         variables: the project's ``vars``.
         sources: dbt's graph of sources by unique id.
         nodes: dbt's graph of models by unique id.
@@ -200,6 +223,10 @@ class Renderer:
     empty: bool = False
     incremental: bool = True
     this: SparkRelation = field(default_factory=lambda: relation("stg_shop__orders"))
+    kind: str | None = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    settings: list[dict[str, Any]] = field(default_factory=list)
+    refs: list[str] = field(default_factory=list)
     meta: Mapping[str, Any] = field(default_factory=dict)
     strategy: str = "merge"
     materialized: str = "incremental"
@@ -215,12 +242,12 @@ class Renderer:
     added: list[str] = field(default_factory=list)
     views: Collection[str] = ()
     tables_of_hudi: Collection[str] | None = None
-    unique_key: str | None = None
+    unique_key: str | Sequence[str] | None = None
     partition_by: Sequence[str] = ()
     full_refresh: bool | None = None
     flag_full_refresh: bool = False
     project_name: str = PACKAGE
-    post_hooks: Sequence[str] = ("{{ alluvium.record_applied_files() }}", "{{ alluvium.record_applied_batches() }}")
+    post_hooks: Sequence[str] = ()
     variables: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
     nodes: Mapping[str, Any] = field(default_factory=dict)
@@ -279,6 +306,8 @@ class Renderer:
     def context(self) -> dict[str, Any]:
         """The names that a macro can use."""
         exceptions: dict[str, Any] = wrapped_exports(None)  # type: ignore[no-untyped-call] # dbt's own, without annotations
+        kind = kind_of(self.this.identifier or "", self.strategy) if self.kind == "" else self.kind
+        meta = {"alluvium_model": kind, **self.meta} if kind else self.meta
         context = self._context
         context |= {
             **generate_base_context({}),
@@ -290,7 +319,9 @@ class Renderer:
             ),
             "api": SimpleNamespace(Relation=SparkRelation),
             "config": _Config(
-                meta=self.meta,
+                self.given,
+                self.settings,
+                meta=meta,
                 incremental_strategy=self.strategy,
                 materialized=self.materialized,
                 tblproperties=self.tblproperties,
@@ -342,13 +373,13 @@ class Renderer:
                 "config": {
                     "materialized": self.materialized,
                     "file_format": self.file_format,
-                    "meta": self.meta,
+                    "meta": meta,
                     "post-hook": [{"sql": sql} for sql in self.post_hooks],
                 },
             },
             "partition_cols": lambda label: f"{label} ({', '.join(self.partition_by)})" if self.partition_by else "",
             "project_name": self.project_name,
-            "post_hooks": [{"sql": sql} for sql in self.post_hooks],
+            "ref": self._ref,
             "run_query": self._run_query,
             "selected_resources": list(self.selected),
             "target": SimpleNamespace(schema="silver", name="local"),
@@ -358,7 +389,7 @@ class Renderer:
         if self.tested:
             # As dbt (1.11) has it: a name, parents and settings of its own, and no table.
             unit_test = {"resource_type": "unit_test", "tested_node_unique_id": self.tested, "name": "sums_by_name"}
-            context |= {"model": unit_test, "config": _Config(materialized="unit"), "post_hooks": [], "this": None}
+            context |= {"model": unit_test, "config": _Config({}, [], materialized="unit"), "this": None}
             context["graph"] = {"sources": self.sources, "nodes": self.nodes} if self.nodes else {}
         if PACKAGE not in context:
             context[PACKAGE] = _Package(self)
@@ -401,13 +432,13 @@ class Renderer:
         macro = SimpleNamespace(unique_id=f"macro.{package}.{name}", depends_on=SimpleNamespace(macros=called))
         return SimpleNamespace(macro=macro)
 
-    def _dispatch(self, name: str, package: str | None = None) -> CallableMacroGenerator | SimpleNamespace:
-        if package == "dbt":
-            return self._seen(f"spark__{name}")
-        assert package == PACKAGE, f"{name} is dispatched in {package}"
-        return next(
-            self.called(candidate) for prefix in DISPATCH_PREFIXES if (candidate := f"{prefix}__{name}") in all_macros()
-        )
+    def _ref(self, name: str) -> SparkRelation:
+        self.refs.append(name)
+        return relation(name)
+
+    def _dispatch(self, name: str, package: str) -> SimpleNamespace:
+        assert package == "dbt", f"{name} is dispatched in {package}"
+        return self._seen(f"spark__{name}")
 
     def _columns_in_relation(self, of: SparkRelation) -> list[SimpleNamespace]:
         types = {name: self.types.get((of.identifier or "", name), "string") for name in self.columns}

@@ -16,16 +16,11 @@ RUNS = [{"is_wanted": True, "first_path": "/a", "last_path": "/b", "file_count":
 RUNS[0] |= {"outdated_count": 0, "superseded_count": 0}
 
 
-def test_decode_debezium_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
-    macros.execute = False
-    assert macros.sql("decode_debezium", SOURCE) == "select 1 as not_compiled"
-
-
-def test_decode_debezium_compiles_without_a_query() -> None:
+def test_change_log_compiles_without_a_query() -> None:
     renderer = shop()
     renderer.which = "compile"
     renderer.strategy = "append"
-    sql = renderer.render("decode_debezium", SOURCE)
+    sql = renderer.render("change_log", SOURCE)
     assert renderer.queries == []
     assert "cast(1 as bigint) as _cdc_batch from numbered" in fold(sql)
     assert_parses(sql)
@@ -44,23 +39,30 @@ def test_decode_debezium_compiles_without_a_query() -> None:
         ({"using": "orc"}, 'external.using is "orc"; allowed: json, avro, parquet.'),
     ],
 )
-def test_decode_debezium_refuses_before_any_query(changes: dict[str, Any], said: str) -> None:
-    assert shop(**changes).refusal("decode_debezium", SOURCE) == f"decode_debezium: source shop.orders: {said}"
+def test_change_log_refuses_before_any_query(changes: dict[str, Any], said: str) -> None:
+    assert shop(**changes).refusal("change_log", SOURCE) == f"change_log: source shop.orders: {said}"
 
 
-def test_default_decode_debezium_without_news_reads_nothing(macros: Renderer) -> None:
+def test_change_log_refuses_another_strategy() -> None:
+    assert shop().refusal("change_log", SOURCE) == (
+        'change_log: model stg_shop__orders: incremental_strategy is "merge"; allowed: append, which change_log sets '
+        "itself: delete `incremental_strategy` from the model and from its folder in dbt_project.yml."
+    )
+
+
+def test_change_log_without_news_reads_nothing(macros: Renderer) -> None:
     macros.types = {("stg_shop__orders", "id"): "int"}
     macros.columns = ["id", "note", "_cdc_op"]
-    sql = macros.render("default__decode_debezium", feed(), {"number": 3, "after": 2, "runs": []})
+    sql = macros.render("change_log_sql", feed(), {"number": 3, "after": 2, "runs": []})
     assert fold(sql).endswith("select * from silver.stg_shop__orders where false")
     assert_parses(sql)
     # A column that the log has not yet: dbt adds it from the model's own columns.
     macros.columns = ["id", "_cdc_op"]
-    assert "numbered as (" in macros.sql("default__decode_debezium", feed(), {"number": 3, "after": 2, "runs": []})
+    assert "numbered as (" in macros.sql("change_log_sql", feed(), {"number": 3, "after": 2, "runs": []})
 
 
-def test_default_decode_debezium_of_an_empty_folder_makes_an_empty_log(macros: Renderer) -> None:
-    sql = macros.sql("default__decode_debezium", feed(), {"number": 1, "after": None, "runs": []})
+def test_change_log_of_an_empty_folder_is_empty(macros: Renderer) -> None:
+    sql = macros.sql("change_log_sql", feed(), {"number": 1, "after": None, "runs": []})
     assert f"and {macros.render('holds_values', '_metadata.file_path')} and false" in sql
 
 
@@ -75,7 +77,9 @@ def test_get_insert_into_sql(macros: Renderer) -> None:
         macros.sql("get_insert_into_sql", relation("tmp"), LOG)
     macros.answers = {"left: new_files": [{"value": 0}]}
     assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == "select 'nothing new' as applied"
-    macros.post_hooks = ("{{ grant_to_all() }}",)
+    macros.kind = "complete_change_log"
+    assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == "select 'nothing new' as applied"
+    macros.kind = None
     assert macros.sql("get_insert_into_sql", relation("tmp"), LOG) == "dbt-spark's own insert"
 
 

@@ -35,7 +35,6 @@ def state(newest: str | None = None, oldest: str | None = None) -> Renderer:
     """The state of a table without a key, whose newest position and the oldest of whose news are known."""
     renderer = shop(cdc=KEYLESS)
     renderer.this, renderer.parents = STATE, ["model.stg"]
-    renderer.meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}}
     renderer.columns, renderer.types = [*COLUMNS, "_cdc_position"], {("slv_shop__orders_state", "id"): "int"}
     renderer.answers = {
         **NO_PARTITIONS,
@@ -82,7 +81,7 @@ def test_merge_of_a_table_without_a_key() -> None:
 
 def test_repeated_rows() -> None:
     renderer = state()
-    sql = renderer.sql("living_rows", STATE)
+    sql = renderer.sql("current_rows", STATE)
     assert sql == renderer.sql("repeated_rows", STATE, feed(**KEYLESS, name="shop.orders"))
     assert "lateral view explode(sequence(cast(1 as bigint), _cdc_row_count)) numbers as _cdc_row_number" in sql
     assert_parses(sql)

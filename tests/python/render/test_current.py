@@ -20,7 +20,7 @@ def state(**changes: Any) -> Renderer:
     renderer = shop(**changes)
     renderer.this = STATE
     renderer.parents = ["model.stg"]
-    renderer.meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}}
+    renderer.meta = {"cdc": {"delete_policy": "soft"}}
     return renderer
 
 
@@ -40,12 +40,6 @@ def test_current_state() -> None:
     assert "where _cdc_kind = 'change' and _cdc_batch > 4 and _cdc_batch <= 6" in fold(sql)
     assert renderer.run_state[f"pending_batch.stg_shop__orders of {STATE}"] == 6
     assert_parses(sql)
-
-
-def test_current_state_is_a_placeholder_while_dbt_parses() -> None:
-    renderer = state()
-    renderer.execute = False
-    assert renderer.sql("current_state", LOG) == "select 1 as not_compiled"
 
 
 def test_current_state_refuses_an_unknown_delete_policy() -> None:
@@ -87,26 +81,25 @@ def test_partitioned_value() -> None:
     )
 
 
-def test_default_current_state_without_news_reads_nothing() -> None:
+def test_current_state_without_news_reads_nothing() -> None:
     renderer = state()
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
     renderer.columns = ["id", "note", "_cdc_position"]
-    sql = renderer.render("default__current_state", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
+    sql = renderer.render("state_by_key", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
     assert fold(sql).endswith("select * from silver.slv_shop__orders_state where false")
     assert_parses(sql)
     # A column that the table has not yet: dbt adds it from the model's own columns.
     renderer.columns = ["id", "_cdc_position"]
     renderer.answers = {"select concat_ws(": [{"names": ""}]}
-    assert "latest as (" in renderer.sql("default__current_state", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
+    assert "latest as (" in renderer.sql("state_by_key", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
 
 
-def test_current_state_refuses_a_model_that_would_not_merge_under_the_guard() -> None:
+def test_current_state_refuses_a_model_that_would_not_merge() -> None:
     renderer = state()
     renderer.strategy = "append"
-    assert 'incremental_strategy is "append"; allowed: merge.' in renderer.refusal("current_state", LOG)
-    renderer.strategy = "merge"
-    renderer.meta = {"cdc": {"delete_policy": "soft"}}
-    assert "meta.cdc.merge_guard is not given; allowed: _cdc_position." in renderer.refusal("current_state", LOG)
+    assert 'incremental_strategy is "append"; allowed: merge, which current_state sets itself: ' in renderer.refusal(
+        "current_state", LOG
+    )
 
 
 def test_latest_by_key(macros: Renderer) -> None:
@@ -131,33 +124,28 @@ def test_apply_deletes_refuses(macros: Renderer) -> None:
     )
 
 
-def test_living_rows() -> None:
-    sql = shop().sql("living_rows", STATE)
+def test_current_rows() -> None:
+    sql = shop().sql("current_rows", STATE)
     assert sql.startswith("select `id`, `note`, _cdc_unresolved_columns, _cdc_op, ")
     assert sql.endswith("from silver.slv_shop__orders_state where not _is_deleted")
 
 
-def test_living_rows_of_a_state_that_leaves_columns_out() -> None:
+def test_current_rows_of_a_state_that_leaves_columns_out() -> None:
     renderer = shop()
     renderer.nodes["model.state"]["config"]["on_schema_change"] = "ignore"
     renderer.columns = ["id", "_cdc_op"]
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
-    assert renderer.sql("living_rows", STATE).startswith("select `id`, _cdc_unresolved_columns, ")
-    assert renderer.render("node_of_relation", STATE)["config"] == {"on_schema_change": "ignore"}
+    assert renderer.sql("current_rows", STATE).startswith("select `id`, _cdc_unresolved_columns, ")
+    assert renderer.render("node_of_relation", STATE) is renderer.nodes["model.state"]
     assert renderer.render("node_of_relation", relation("dim_day")) is None
     # Not built yet.
     renderer.columns = []
     assert renderer.render("feed_of_table", feed(), STATE) == feed()
 
 
-def test_living_rows_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
-    macros.execute = False
-    assert macros.sql("living_rows", STATE) == "select 1 as not_compiled"
-
-
-def test_living_rows_refuses_another_model() -> None:
-    message = shop().refusal("living_rows", relation("dim_day"))
-    assert message.startswith('living_rows: relation is "silver.dim_day"; allowed: ')
+def test_current_rows_refuses_another_model() -> None:
+    message = shop().refusal("current_rows", relation("dim_day"))
+    assert message.startswith('current_rows: relation is "silver.dim_day"; allowed: ')
 
 
 def test_changed_keys() -> None:
@@ -172,6 +160,22 @@ def test_changed_keys() -> None:
     sql = renderer.sql("changed_keys", STATE, ["a b"])
     assert sql.startswith("select `a b` from silver.slv_shop__orders_state where _cdc_batch > 0")
     assert_parses(sql)
+
+
+def test_changed_keys_refuses_a_merge_without_incremental_mart() -> None:
+    renderer = shop()
+    renderer.this = MART
+    for kind in (None, "mart", "state"):
+        renderer.kind = kind
+        assert renderer.refusal("changed_keys", STATE, ["id"]) == (
+            "changed_keys: model fct_order does not begin with incremental_mart. Put `{{ incremental_mart([its unique "
+            "key]) }}` at its top, and delete materialized, incremental_strategy, unique_key and the hooks of Alluvium "
+            "from its config()"
+        )
+    # What is built anew in every run merges nothing; what only compiles, neither.
+    renderer.answers = {"show tblproperties": [], "select max(_cdc_batch)": [{"batch": 6}]}
+    for renderer.materialized, renderer.which in (("table", "run"), ("incremental", "compile")):
+        assert renderer.sql("changed_keys", STATE, ["id"]).startswith(f"select `id` from {STATE}")
 
 
 def test_changed_keys_refuses_no_key(macros: Renderer) -> None:
@@ -307,8 +311,7 @@ def test_get_merge_sql_of_a_state_is_guarded() -> None:
 
 def test_get_merge_sql_of_another_model_is_dbts_own() -> None:
     renderer = level("6", "4")
-    renderer.meta = {}
-    renderer.post_hooks = []
+    renderer.kind = None
     assert renderer.render("spark__get_merge_sql", MART, relation("tmp"), "id", [], None) == "dbt-spark's own merge"
 
 
@@ -324,7 +327,7 @@ def test_get_merge_sql_of_a_mart_takes_two_nulls_for_one_key(macros: Renderer) -
     assert "dbt-spark's condition on other is not given; allowed: DBT_INTERNAL_SOURCE.other = DBT" in said
     # As a merge of dbt-spark's is rendered, which has no such condition here.
     renderer = level("6", "4")
-    renderer.meta = {}
+    renderer.kind = "incremental_mart"
     with pytest.raises(CompilationError, match="dbt-spark's condition on id is not given"):
         renderer.render("spark__get_merge_sql", MART, relation("tmp"), "id", [], None)
 
@@ -396,6 +399,18 @@ def test_note_inputs() -> None:
     assert "incremental_strategy insert_overwrite" in mart(root_macros={}).refusal("note_inputs")
     assert mart(execute=False).does("note_inputs") == []
     assert 'file_format is "parquet"; allowed: delta, hudi' in mart(file_format="parquet").refusal("note_inputs")
+    other = mart(kind="incremental_mart").refusal("note_inputs")
+    assert other == (
+        "note_inputs: model fct_order: +meta.alluvium_model of the folder in dbt_project.yml is "
+        '"incremental_mart"; allowed: mart.'
+    )
+
+
+def test_note_inputs_says_that_the_kind_is_not_given() -> None:
+    assert mart(kind=None).refusal("note_inputs") == (
+        "note_inputs: model fct_order: +meta.alluvium_model of the folder in dbt_project.yml is not given; allowed: "
+        "mart."
+    )
 
 
 def noted(inputs: str, stored: str | None) -> Renderer:
@@ -526,13 +541,13 @@ def test_partitions_that_would_have_other_values(data_type: str, formats: list[s
 
 
 def test_partitions_of_a_new_table_are_looked_at_before_it_is_made() -> None:
-    renderer = Renderer(partition_by=["at"])
+    renderer = Renderer(this=MART, partition_by=["at"])
     renderer.answers["describe query"] = [{"col_name": "at", "data_type": "timestamp"}]
     with pytest.raises(CompilationError, match="which partition_by names"):
         renderer.render("spark__create_table_as", False, MART, "select 1")
     assert renderer.made == []
     assert renderer.render("spark__create_table_as", False, MART, "def model", "python") == "dbt-spark's own table"
-    renderer.post_hooks = ()
+    renderer.kind = None
     assert renderer.render("spark__create_table_as", False, MART, "select 1") == "dbt-spark's own table"
 
 

@@ -13,7 +13,6 @@ LOG = relation("stg_shop__orders")
 HISTORY = relation("slv_shop__orders_history")
 RESETS: list[dict[str, Any]] = [{"position": "10", "micros": 1000}, {"position": "20", "micros": None}]
 MAPS = feed(columns=[column("id", "int"), column("note"), column("tags", "map<string,string>")])
-SUBJECT = "scd2_from_changes: model slv_shop__orders_history"
 NEWS = {"show tblproperties silver.stg_shop__orders": [], "select max(_cdc_batch)": [{"batch": 6}]}
 APPLIED = {"key": "alluvium.applied_batch.stg_shop__orders", "value": "4"}
 
@@ -24,7 +23,6 @@ def history(**changes: Any) -> Renderer:
     renderer.this = HISTORY
     renderer.nodes = {**renderer.nodes, "model.history": model(HISTORY.identifier or "", "model.stg")}
     renderer.parents = ["model.stg"]
-    renderer.meta = {"cdc": {"stored_as_scd_type": 2}}
     renderer.columns = ["id", "note", *Renderer().render("history_columns"), "_cdc_position", "_cdc_batch"]
     renderer.types = {("slv_shop__orders_history", "id"): "int"}
     return renderer
@@ -43,9 +41,9 @@ def with_news(**properties: str) -> Renderer:
     return renderer
 
 
-def test_scd2_from_changes_reads_the_keys_that_are_named() -> None:
+def test_history_reads_the_keys_that_are_named() -> None:
     renderer = with_news()
-    sql = renderer.render("scd2_from_changes", LOG)
+    sql = renderer.render("history", LOG)
     folded = fold(sql)
     assert "where _cdc_kind = 'change' and _cdc_batch > 4 and _cdc_batch <= 6" in folded
     assert "where exists (select 1 from touched where _cdc_past.`id` = touched.`id`)" in folded
@@ -53,46 +51,32 @@ def test_scd2_from_changes_reads_the_keys_that_are_named() -> None:
     assert_parses(sql)
 
 
-def test_scd2_from_changes_is_not_partitioned_by_times() -> None:
+def test_history_is_not_partitioned_by_times() -> None:
     """Delta (3.3.3) would write other ones where the session's zone is not UTC."""
     renderer = history()
     renderer.partition_by = "_valid_from"
-    said = "scd2_from_changes: model slv_shop__orders_history: type of column _valid_from, which partition_by names, is"
-    assert said in renderer.refusal("scd2_from_changes", LOG)
+    said = "history: model slv_shop__orders_history: type of column _valid_from, which partition_by names, is"
+    assert said in renderer.refusal("history", LOG)
 
 
-def test_scd2_from_changes_built_anew_reads_all() -> None:
+def test_history_built_anew_reads_all() -> None:
     renderer = with_news()
     renderer.incremental = False
-    sql = renderer.render("scd2_from_changes", LOG)
+    sql = renderer.render("history", LOG)
     assert "touched" not in sql
     assert fold(sql).endswith("select * from versions")
     assert_parses(sql)
 
 
-def test_scd2_from_changes_is_a_placeholder_while_dbt_parses() -> None:
-    renderer = history()
-    renderer.execute = False
-    assert renderer.sql("scd2_from_changes", LOG) == "select 1 as not_compiled"
-
-
-def test_scd2_from_changes_refuses() -> None:
+def test_history_refuses() -> None:
     renderer = history()
     renderer.strategy = "append"
-    assert 'incremental_strategy is "append"; allowed: merge.' in renderer.refusal("scd2_from_changes", LOG)
-    renderer = history()
-    renderer.meta = {"cdc": {}}
-    assert (
-        renderer.refusal("scd2_from_changes", LOG)
-        == f"{SUBJECT}: meta.cdc.stored_as_scd_type is not given; allowed: 2."
+    assert renderer.refusal("history", LOG) == (
+        'history: model slv_shop__orders_history: incremental_strategy is "append"; allowed: merge, which history sets '
+        "itself: delete `incremental_strategy` from the model and from its folder in dbt_project.yml."
     )
-    renderer = history()
-    renderer.post_hooks = []
-    assert "record_applied_batches" in renderer.refusal("scd2_from_changes", LOG)
-    assert "collapse_unchanged is 1" in history().refusal("scd2_from_changes", LOG, collapse_unchanged="1").replace(
-        '"', ""
-    )
-    assert "at least one column" in history(cdc={"key": []}).refusal("scd2_from_changes", LOG)
+    assert "collapse_unchanged is 1" in history().refusal("history", LOG, collapse_unchanged="1").replace('"', "")
+    assert "at least one column" in history(cdc={"key": []}).refusal("history", LOG)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +117,7 @@ def test_columns_that_the_source_tracks_are_the_default() -> None:
     def compiled(source_option: list[str] | None = None, **arguments: Any) -> str:
         renderer = history(cdc={"track_history_except_column_list": source_option} if source_option else {})
         renderer.which, renderer.incremental = "compile", False
-        return renderer.sql("scd2_from_changes", LOG, **arguments)
+        return renderer.sql("history", LOG, **arguments)
 
     by_argument = compiled(track_history_except_column_list=["note"])
     assert compiled(["note"]) == by_argument

@@ -165,7 +165,7 @@ def test_table_of_deltas_in_the_place_of_one_of_hudis_is_built_beside_it() -> No
 
 
 def test_rows_of_a_mart_come_in_the_types_of_its_table() -> None:
-    renderer = hudi(columns=["id"], types={("fct_order__rows", "id"): "smallint"})
+    renderer = hudi(kind="incremental_mart", columns=["id"], types={("fct_order__rows", "id"): "smallint"})
     renderer.answers["create or replace temporary view"] = []
     assert renderer.render("is_hudi_mart") is True
     assert renderer.render("spark__create_table_as", True, relation("fct_order"), "select 1") == "dbt-spark's own table"
@@ -188,7 +188,7 @@ def test_table_that_is_replaced_is_not_dropped_before() -> None:
     assert not notes(hudi(materialized="view"))
     assert not notes(hudi(views=["slv_shop__orders_state"]))
     assert notes(hudi(absent=["slv_shop__orders_state"]))
-    mart: dict[str, Any] = {"strategy": "insert_overwrite", "post_hooks": ["{{ alluvium.record_inputs() }}"]}
+    mart: dict[str, Any] = {"strategy": "insert_overwrite", "kind": "mart"}
     assert notes(hudi(materialized="table", **mart), "note_inputs")
     assert not notes(hudi(**mart), "note_inputs")
     mart["strategy"] = "merge"
@@ -296,19 +296,18 @@ def test_what_failed_models_leave() -> None:
 
 def test_dbts_own_makes_and_drops_all_other_tables() -> None:
     assert Renderer().render("spark__create_table_as", False, STATE, "select 1") == "dbt-spark's own table"
-    of_state = {"cdc": {"merge_guard": "_cdc_position"}}
-    assert hudi(meta=of_state).render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
-    assert hudi(post_hooks=()).render("is_own_hudi_table") is False
+    assert hudi().render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
+    assert hudi(kind=None).render("is_own_hudi_table") is False
     assert hudi().render("is_own_hudi_table") is True
-    assert hudi(post_hooks=()).render("is_own_table") is False
-    assert Renderer().render("is_own_table") is True
+    own = {kind: Renderer(kind=kind).render("is_own_table") for kind in (None, "change_log", "state", "mart")}
+    assert own == {None: False, "change_log": False, "state": True, "mart": True}
     assert Renderer().render("spark__drop_relation", STATE) == "dbt-spark's own drop"
     renderer = Renderer(answers={"left: is_replaced": [{"value": True}]})
     assert renderer.render("spark__drop_relation", STATE) == ""
 
 
 def test_a_mart_of_changed_keys_is_computed_whole() -> None:
-    renderer = hudi(columns=["id"], incremental=True)
+    renderer = hudi(kind="incremental_mart", columns=["id"], incremental=True)
     renderer.answers |= {
         "call show_commits": [],
         "show tblproperties": [*MADE_NOW, {"key": "alluvium.batch", "value": "6"}],
@@ -334,18 +333,18 @@ def test_a_mart_of_changed_keys_is_computed_whole() -> None:
     ],
 )
 def test_filter_of_a_model_that_is_computed_whole_is_refused(call: str) -> None:
-    direct = hudi(raw_code=f"select 1 {call}").refusal("spark__create_table_as", True, STATE, "select 1")
+    mart = hudi(kind="incremental_mart", raw_code=f"select 1 {call}")
+    direct = mart.refusal("spark__create_table_as", True, STATE, "select 1")
     assert direct.startswith(
         "create_table_as: model slv_shop__orders_state: what calls is_incremental() "
         'is "slv_shop__orders_state"; allowed: nothing: with incremental_strategy merge and file_format hudi'
     )
     through = hudi(raw_code="{{ outer() }}", own_macros={"outer": "{{ inner() }}", "inner": f"{call} where 1"})
     assert '"inner"' in through.refusal("refuse_own_filter", "m")
-    overwritten = Renderer(strategy="insert_overwrite", raw_code=call).refusal("note_inputs")
+    overwritten = Renderer(kind="mart", strategy="insert_overwrite", raw_code=call).refusal("note_inputs")
     assert "with incremental_strategy insert_overwrite and file_format delta the table is computed whole" in overwritten
     # States and histories say themselves what is new.
-    of_state = hudi(raw_code=call, meta={"cdc": {"merge_guard": "_cdc_position"}})
-    assert of_state.render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
+    assert hudi(raw_code=call).render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
 
 
 def test_what_is_no_filter_is_let_through() -> None:
@@ -365,7 +364,7 @@ def test_what_is_no_filter_is_let_through() -> None:
     call = "{{ outer() }}"
     of_hook = hudi(raw_code=f"{{{{ config(post_hook='{call}') }}}}", own_macros={"outer": hook}, post_hooks=[call])
     assert of_hook.does("refuse_own_filter", "m") == []
-    appended = hudi(raw_code=hook, strategy="append")
+    appended = hudi(kind="incremental_mart", raw_code=hook, strategy="append")
     appended.answers["create or replace temporary view"] = []
     assert appended.render("spark__create_table_as", True, STATE, "select 1") == "dbt-spark's own table"
     assert hudi().render("macro_of_id", "macro.dbt.is_incremental") is None
@@ -404,8 +403,6 @@ def test_rows_of_vanished_keys_do_not_stay_where_dbt_spark_would_merge() -> None
     assert hudi(materialized="table", incremental=False).does("delete_vanished_keys", STATE, ["id"]) == []
     appended = hudi(strategy="append").refusal("delete_vanished_keys", STATE, ["id"])
     assert 'incremental_strategy is "append"; allowed: merge' in appended
-    unhooked = hudi(post_hooks=()).refusal("delete_vanished_keys", STATE, ["id"])
-    assert "post_hook is not given" in unhooked
     other = Renderer(file_format="parquet").refusal("delete_vanished_keys", STATE, ["id"])
     assert 'file_format is "parquet"; allowed: delta, hudi' in other
 
@@ -430,7 +427,7 @@ def test_session_lists_the_files_anew() -> None:
     assert renderer.does("refresh_hudi_tables", relation("fct_order", "gold"), mart) == refreshed
     assert renderer.does("refresh_hudi_tables", relation("new", "gold"), {"depends_on": {"nodes": []}}) == []
     # Before any row is read.
-    written = making(nodes=graph, tables_of_hudi=hudis, post_hooks=["{{ alluvium.record_applied_batches() }}"])
+    written = making(kind="incremental_mart", nodes=graph, tables_of_hudi=hudis)
     written.answers["refresh table"] = []
     written.render("spark__create_table_as", True, STATE, "select 1 as id")
     assert written.queries.index(refreshed[1]) < written.queries.index(ROWS)
@@ -493,7 +490,7 @@ def test_table_of_hudi_is_rewritten_for_a_column(
 
 
 def test_columns_of_other_tables_are_dbts() -> None:
-    for renderer in (Renderer(), hudi(post_hooks=())):
+    for renderer in (Renderer(this=STATE), hudi(kind=None)):
         renderer.render("spark__alter_relation_add_remove_columns", STATE, ADDED, None)
         assert renderer.queries == [f"alter table {STATE} add columns (`note` string)"]
     renderer = hudi()

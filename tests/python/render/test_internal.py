@@ -71,8 +71,8 @@ def test_require_one_of(macros: Renderer) -> None:
     ],
 )
 def test_feed_of_source_refuses(macros: Renderer, cdc: dict[str, Any], said: str) -> None:
-    message = macros.refusal("feed_of_source", "decode_debezium", source(cdc=cdc))
-    assert message.startswith(f"decode_debezium: source shop.orders: {said}")
+    message = macros.refusal("feed_of_source", "change_log", source(cdc=cdc))
+    assert message.startswith(f"change_log: source shop.orders: {said}")
 
 
 def test_feed_of_source_refuses_an_unknown_format(macros: Renderer) -> None:
@@ -205,10 +205,13 @@ def test_require_incremental(macros: Renderer) -> None:
     assert macros.does("require_incremental", "m", "merge") == []
     macros.strategy = "append"
     assert macros.refusal("require_incremental", "m", "merge") == (
-        'm: model stg_shop__orders: incremental_strategy is "append"; allowed: merge.'
+        'm: model stg_shop__orders: incremental_strategy is "append"; allowed: merge, which m sets itself: delete '
+        "`incremental_strategy` from the model and from its folder in dbt_project.yml."
     )
     macros.materialized = "table"
-    assert 'materialized is "table"; allowed: incremental.' in macros.refusal("require_incremental", "m", "merge")
+    assert 'materialized is "table"; allowed: incremental, which m sets itself: delete `materialized` from ' in (
+        macros.refusal("require_incremental", "m", "merge")
+    )
 
 
 def test_a_threshold_that_nothing_reads_is_refused() -> None:
@@ -242,32 +245,23 @@ def test_require_key(macros: Renderer) -> None:
 
 
 def test_feed_of_relation_refuses_what_it_does_not_know() -> None:
-    message = shop().refusal("feed_of_relation", "living_rows", relation("other"))
+    message = shop().refusal("feed_of_relation", "current_rows", relation("other"))
     assert (
         message
-        == 'living_rows: relation is "silver.other"; allowed: a source with meta.cdc, or a model built from one.'
+        == 'current_rows: relation is "silver.other"; allowed: a source with meta.cdc, or a model built from one.'
     )
 
 
 def test_feed_of_node() -> None:
     renderer = shop()
     assert renderer.render("feed_of_node", "m", renderer.nodes["model.slv"])["name"] == "shop.orders"
-    message = renderer.refusal("feed_of_node", "living_rows", model("dim_day"))
-    assert message.startswith('living_rows: model dim_day is "not built from a source"; allowed: ')
+    message = renderer.refusal("feed_of_node", "current_rows", model("dim_day"))
+    assert message.startswith('current_rows: model dim_day is "not built from a source"; allowed: ')
 
 
 def test_generate_schema_name(macros: Renderer) -> None:
     assert macros.render("generate_schema_name", " gold ", None) == "gold"
     assert macros.render("generate_schema_name", None, None) == "silver"
-
-
-def test_require_post_hook(macros: Renderer) -> None:
-    assert not macros.sql("require_post_hook", "decode_debezium", "record_applied_files")
-    macros.post_hooks = ["optimize x"]
-    assert macros.refusal("require_post_hook", "decode_debezium", "record_applied_files") == (
-        'decode_debezium: model stg_shop__orders: post_hook is "optimize x"; '
-        'allowed: "{{ alluvium.record_applied_files() }}", among others.'
-    )
 
 
 def test_require_threshold(macros: Renderer) -> None:
@@ -372,7 +366,7 @@ def test_require_name_of_its_own() -> None:
 
 def test_rows_of_another_build_are_not_replaced() -> None:
     """It has the session; whoever could not claim it stops before the view of its rows is made."""
-    lost = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
+    lost = Renderer(kind="state", answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
     for temporary in (True, False):
         with pytest.raises(CompilationError, match="create_table_as: another build has taken the session"):
             lost.render("spark__create_table_as", temporary, relation("orders"), "select 1")

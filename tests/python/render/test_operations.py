@@ -16,7 +16,6 @@ NOTHING_MISSING = [{"file_count": 0, "first_path": None, "rewritten_count": 0}]
 def operated(**answers: Any) -> Renderer:
     """The shop as a run-operation finds it, with a mart and the log of another source's table."""
     renderer = shop()
-    hooks = {"model.stg": "record_applied_files", "model.other": "record_applied_files"}
     other = dict(renderer.sources["source.alluvium.shop.orders"]) | {"name": "parts", "identifier": "shop__parts"}
     renderer.sources = dict(renderer.sources) | {"source.alluvium.shop.parts": other}
     renderer.nodes = dict(renderer.nodes) | {
@@ -25,11 +24,8 @@ def operated(**answers: Any) -> Renderer:
         "model.other_state": model("slv_shop__parts_state", "model.other", "model.stg"),
     }
     for name, node in renderer.nodes.items():
-        guard = {"cdc": {"merge_guard": "_cdc_position"}} if name.endswith("state") else {}
         node["unique_id"] = name
-        node["config"] = {
-            "meta": guard,
-            "post-hook": [{"sql": hooks.get(name, "")}],
+        node["config"] |= {
             "materialized": "view" if name == "model.slv" else "incremental",
             "file_format": "delta",
         }
@@ -81,7 +77,7 @@ def test_reset_entity() -> None:
     renderer = operated(**{"as rewritten_count": [{"file_count": 1, "first_path": "file:/a"}]})
     logs = renderer.render("change_logs_of_entity", "reset_entity", "shop", "orders")
     with pytest.raises(CompilationError, match="file:/a"):
-        renderer.render("default__reset_entity", logs, False)
+        renderer.render("reset_logs", logs, False)
 
 
 MATCH = {"pattern": "a*", "file_count": 2, "listed_count": 2, "line_count": 9, "missing_path": None}
@@ -116,7 +112,7 @@ def test_replay_of_unknown_or_missing_files_is_refused() -> None:
     renderer.does("announce_replay", log, [MATCH])
     assert len(renderer.messages) == 2
     renderer.answers["select pattern"] = [MATCH]
-    assert len(renderer.does("default__replay_files", [log], ["a*"], True)) == 4
+    assert len(renderer.does("request_replay", [log], ["a*"], True)) == 4
 
 
 def test_require_texts(macros: Renderer) -> None:
@@ -145,7 +141,7 @@ def test_compact_tables() -> None:
     refusal = operated().refusal("compact_tables", ["slv_shop__orders"])
     assert refusal.startswith('compact_tables: models is "slv_shop__orders"; allowed: cdc_file_ledger, cdc_released')
     assert operated().refusal("compact_tables", "stg_shop__orders").endswith("a list of names, or none for all.")
-    assert renderer.does("default__compact_tables", [], True) == []
+    assert renderer.does("compact", [], True) == []
 
 
 def test_vacuum_tables() -> None:
@@ -170,7 +166,7 @@ def test_vacuum_tables() -> None:
     for hours in (167, "168", 200.5):
         assert "a number of hours from 168 on" in operated().refusal("vacuum_tables", retention_hours=hours)
     assert "a number of hours." in operated().refusal("vacuum_tables", retention_hours=-1, allow_short_retention=True)
-    assert len(renderer.does("default__vacuum_tables", [], 168, False, True)) == 2
+    assert len(renderer.does("vacuum", [], 168, False, True)) == 2
 
 
 def test_ledger_report() -> None:
@@ -189,7 +185,7 @@ def test_ledger_report() -> None:
     )
     renderer.absent = ["cdc_purge_ledger", "cdc_file_ledger"]
     with pytest.raises(CompilationError, match="allowed: one that a build has made"):
-        renderer.render("default__ledger_report", logs, 3)
+        renderer.render("show_ledger", logs, 3)
 
 
 def test_quarantine_report() -> None:
@@ -205,7 +201,7 @@ def test_quarantine_report() -> None:
         "rejected_lines_sql", LOG
     )
     logs = renderer.render("change_logs", "m", "shop", "orders")
-    assert renderer.does("default__quarantine_report", logs, 1) == []
+    assert renderer.does("show_quarantine", logs, 1) == []
     assert renderer.messages[-1] == "quarantine_report: no change log is built yet"
 
 
@@ -247,7 +243,6 @@ def rebuilt(properties: dict[str, str], generation: str | None, **changes: Any) 
     """The state's model, with some properties of its table and a generation of its log."""
     renderer = shop()
     renderer.this, renderer.parents = STATE, ["model.stg"]
-    renderer.meta = {"cdc": {"merge_guard": "_cdc_position"}}
     renderer.answers = {
         "show tblproperties silver.slv": [
             {"key": f"alluvium.{name}", "value": value} for name, value in properties.items()
@@ -291,7 +286,8 @@ def test_should_full_refresh(properties: dict[str, str], generation: str | None,
         {"empty": True},
         {"absent": ["cdc_purge_ledger", "slv_shop__orders_state"]},
         {"strategy": "insert_overwrite"},
-        {"post_hooks": []},
+        {"kind": None},
+        {"kind": "current_rows"},
     ]
     for changes in unlike:
         assert not rebuilt(properties, generation, **changes).render("is_to_be_rebuilt")

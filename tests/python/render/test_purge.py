@@ -23,29 +23,24 @@ REQUEST = {
 
 
 def node(name: str, *parents: str, **config: Any) -> dict[str, Any]:
-    defaults = {"materialized": "incremental", "meta": {}, "post-hook": []}
-    return model(name, *parents) | {"config": defaults | config}
+    return model(name, *parents, **{"materialized": "incremental"} | config)
 
 
 def purging(**answers: Any) -> Renderer:
     """The shop as a run-operation finds it, with a history, a mart of each kind and a snapshot."""
     renderer = shop()
     renderer.which = "run-operation"
-    hook = [{"sql": "{{ alluvium.record_applied_files() }}"}]
     merged = {"incremental_strategy": "merge", "file_format": "delta"}
     renderer.nodes = {
-        "model.stg": node("stg_shop__orders", "source.alluvium.shop.orders", **{"post-hook": hook}),
-        "model.state": node("slv_shop__orders_state", "model.stg", meta={"cdc": {"merge_guard": "_cdc_position"}}),
-        "model.history": node("slv_shop__orders_history", "model.stg", meta={"cdc": {"stored_as_scd_type": 2}}),
+        "model.stg": node("stg_shop__orders", "source.alluvium.shop.orders"),
+        "model.state": node("slv_shop__orders_state", "model.stg"),
+        "model.history": node("slv_shop__orders_history", "model.stg"),
         "model.slv": node("slv_shop__orders", "model.state", materialized="view"),
         "model.agg": node("agg_sales", "model.slv", incremental_strategy="insert_overwrite", file_format="delta"),
         "model.fct": node("fct_sales", "model.state", **merged),
-        "model.status": node("stg_status", "model.stg", **merged),
+        "model.status": node("stg_status", "model.stg", meta={"alluvium_model": "transaction_status"}, **merged),
         "snapshot.orders": node("orders_at", "model.slv", materialized="snapshot") | {"resource_type": "snapshot"},
     }
-    for entry in renderer.nodes.values():
-        entry["depends_on"]["macros"] = []
-    renderer.nodes["model.status"]["depends_on"]["macros"] = ["macro.alluvium.transaction_status"]
     renderer.columns = ["id", "note", "dropped", "_cdc_kind", "_cdc_raw", "_cdc_position"]
     renderer.answers = {
         "to_json(misfits)": [{"key_hash": HASH, "misfits": "{}"}],

@@ -15,12 +15,8 @@ COUNTS = {"table_rows": 3, "dump_rows": 3, "dump_keys": 3}
 def current(**answers: Any) -> Renderer:
     """The shop as a run-operation finds it, with a dump of the same three rows."""
     renderer = shop()
-    for name, config in {
-        "model.stg": {"meta": {}, "materialized": "incremental"},
-        "model.state": {"meta": {"cdc": {"merge_guard": "_cdc_position"}}, "materialized": "incremental"},
-        "model.slv": {"meta": {}, "materialized": "view"},
-    }.items():
-        renderer.nodes[name]["config"] = config
+    for name, node in renderer.nodes.items():
+        node["config"]["materialized"] = "view" if name == "model.slv" else "incremental"
     renderer.which = "run-operation"
     renderer.columns = ["id", "note"]
     renderer.answers = {

@@ -17,7 +17,6 @@ def state(**changes: Any) -> Renderer:
     """A state that applies a batch whose oldest change is known."""
     renderer = shop(**changes)
     renderer.this, renderer.parents = STATE, ["model.stg"]
-    renderer.meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": "soft"}}
     renderer.answers = {
         "left: oldest_change": [{"value": "20"}],
         "left: pending_batch": [{"value": 6}],

@@ -11,7 +11,7 @@ from .feeds import column, feed, shop
 from .harness import Renderer, assert_expression_parses, assert_parses, fold, relation
 
 SOURCE = relation("shop__orders", "bronze")
-SUBJECT = "decode_rows: source shop.orders"
+SUBJECT = "change_log: source shop.orders"
 COLUMNS = [
     column("id", "int"),
     column("note"),
@@ -38,21 +38,16 @@ def declared(**cdc: Any) -> Renderer:
     return renderer
 
 
-def test_decode_rows_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:
-    macros.execute = False
-    assert macros.sql("decode_rows", SOURCE) == "select 1 as not_compiled"
-
-
-def test_decode_rows_compiles_without_a_query() -> None:
+def test_change_log_of_rows_compiles_without_a_query() -> None:
     renderer = declared(sequence_by=["changed_at", "size"], apply_as_deletes="Op = 'D'", except_column_list=["Op"])
     renderer.which = "compile"
-    sql = renderer.render("decode_rows", SOURCE)
+    sql = renderer.render("change_log", SOURCE)
     assert renderer.queries == []
     assert "coalesce(Op = 'D', false) as is_delete, coalesce(false, false) as is_truncate" in fold(sql)
     assert "kind = 'ignored'" not in sql
     ignorer = declared(sequence_by=["changed_at", "size"], ignore_rows="Op = 'B'")
     ignorer.which = "compile"
-    ignoring = ignorer.sql("decode_rows", SOURCE)
+    ignoring = ignorer.sql("change_log", SOURCE)
     assert "coalesce(Op = 'B', false) as is_ignored" in ignoring
     assert "when said.is_ignored then 'ignored'" in ignoring
     assert "if(kind = 'ignored', null, `value__Op`) as `Op`," in ignoring
@@ -60,10 +55,8 @@ def test_decode_rows_compiles_without_a_query() -> None:
     assert_parses(sql)
 
 
-def test_default_decode_rows(macros: Renderer) -> None:
-    made = rows()
-    assert macros.sql("default__decode_rows", made, BATCH) == macros.sql("change_log_sql", made, BATCH)
-    assert_parses(macros.render("change_log_sql", made, BATCH))
+def test_change_log_of_rows_in_order_of_a_number(macros: Renderer) -> None:
+    assert_parses(macros.render("change_log_sql", rows(), BATCH))
 
 
 @pytest.mark.parametrize(
@@ -108,17 +101,8 @@ def test_default_decode_rows(macros: Renderer) -> None:
         ),
     ],
 )
-def test_decode_rows_refuses_before_any_query(cdc: dict[str, Any], said: str) -> None:
-    assert declared(**cdc).refusal("decode_rows", SOURCE) == f"{SUBJECT}: meta.cdc.{said}"
-
-
-def test_each_shape_has_its_macro() -> None:
-    assert declared(sequence_by="size").refusal("decode_debezium", SOURCE) == (
-        'decode_debezium: source shop.orders: meta.cdc.shape is "row"; allowed: envelope, flattened.'
-    )
-    assert shop().refusal("feed_to_decode", "decode_rows", SOURCE, ["row"]) == (
-        f'{SUBJECT}: meta.cdc.shape is "envelope"; allowed: row.'
-    )
+def test_change_log_of_rows_refuses_before_any_query(cdc: dict[str, Any], said: str) -> None:
+    assert declared(**cdc).refusal("change_log", SOURCE) == f"{SUBJECT}: meta.cdc.{said}"
 
 
 def test_clauses_of_rows_are_refused_beside_an_envelope(macros: Renderer) -> None:
@@ -130,7 +114,7 @@ def test_clauses_of_rows_are_refused_beside_an_envelope(macros: Renderer) -> Non
 
 def test_source_with_a_clause_of_rows_is_refused() -> None:
     renderer = shop(cdc={"apply_as_deletes": "true"})
-    assert "apply_as_deletes of shape envelope" in renderer.refusal("decode_debezium", SOURCE)
+    assert "apply_as_deletes of shape envelope" in renderer.refusal("change_log", SOURCE)
 
 
 def test_one_option(macros: Renderer) -> None:
@@ -177,7 +161,6 @@ def test_current_state_refuses_snapshots_of_a_feed_without_their_positions() -> 
     renderer = declared(sequence_by="size")
     renderer.strategy = "merge"
     renderer.this = relation("slv_shop__orders_state")
-    renderer.meta = {"cdc": {"merge_guard": "_cdc_position"}}
     renderer.parents = ["model.stg"]
     said = renderer.refusal("current_state", relation("stg_shop__orders"), [relation("stg_shop__customers")])
     assert "snapshotted_with is [" in said
@@ -189,7 +172,7 @@ DUMPS = {"path": "/full/([^/]+)/", "delay_seconds": 60}
 def test_time_of_dump(macros: Renderer) -> None:
     made = rows(sequence_by=["changed_at", "size"], full_dumps=DUMPS)
     sql = macros.render("time_of_dump", made)
-    assert sql == macros.render("default__time_of_dump", made)
+    assert sql == macros.render("time_of_dump_sql", made)
     assert_expression_parses(sql)
     assert "'/full/([^/]+)/'" in sql
     # The hours of a day, with or without what separates them; nothing that only begins like a time.
@@ -246,4 +229,4 @@ def test_feed_with_full_dumps_has_complete_snapshots() -> None:
     assert rows(sequence_by=["changed_at"])["snapshots"] == "partial"
     renderer = declared(sequence_by="changed_at", full_dumps=DUMPS)
     renderer.which = "compile"
-    assert_parses(renderer.render("decode_rows", SOURCE))
+    assert_parses(renderer.render("change_log", SOURCE))

@@ -33,12 +33,6 @@ def result(unique_id: str, status: str = "success") -> SimpleNamespace:
 def run(**answers: Any) -> Renderer:
     """The shop after a run that has appended batch 3 and merged it, and whose ledger has batch 2."""
     renderer = shop()
-    for name, config in {
-        "model.stg": {"post-hook": [{"sql": "{{ alluvium.record_applied_files() }}"}], "meta": {}},
-        "model.state": {"post-hook": [], "meta": {"cdc": {"merge_guard": "_cdc_position"}}},
-        "model.slv": {"post-hook": [], "meta": {}},
-    }.items():
-        renderer.nodes[name]["config"] = config
     renderer.answers = {
         "select table_name, max_by(batch": [
             {"table_name": LOG.render(), "batch": 2, "table_version": -1},

@@ -28,7 +28,7 @@ def transactions(connector: str = "postgresql", **cdc: Any) -> Renderer:
         **renderer.nodes,
         "model.marks": model("stg_shop__transaction", "source.alluvium.shop.transaction"),
     }
-    renderer.this = STATUS
+    renderer.this, renderer.kind = STATUS, "transaction_status"
     renderer.unique_key = "transaction_id"
     renderer.answers = {
         "show tblproperties": [{"key": "alluvium.applied_batch.stg_shop__orders", "value": "3"}],
@@ -42,8 +42,7 @@ def transactions(connector: str = "postgresql", **cdc: Any) -> Renderer:
 def complete() -> Renderer:
     renderer = transactions()
     renderer.this = relation("stg_shop__orders_complete")
-    renderer.strategy = "append"
-    renderer.post_hooks = ("{{ alluvium.record_cut() }}",)
+    renderer.strategy, renderer.kind = "append", "complete_change_log"
     renderer.parents = ["model.stg"]
     renderer.columns = ["id", "note", "_cdc_position", "_cdc_batch"]
     renderer.types = {(name, "id"): "int" for name in ("stg_shop__orders", "stg_shop__orders_complete")}
@@ -70,7 +69,6 @@ def test_transaction_status() -> None:
     # Up to where it counts, in the same commit.
     assert folded.endswith(f"union all {renderer.sql('applied_logs', [{'relation': LOG, 'batches': {'until': 5}}])}")
     assert "map('stg_shop__orders', cast(5 as bigint)) as arrived" in folded
-    assert Renderer(execute=False).render("transaction_status", MARKERS, [LOG]) == "select 1 as not_compiled"
 
 
 def test_transaction_status_reads_everything_outside_of_a_run() -> None:
@@ -83,8 +81,8 @@ def test_transaction_status_reads_everything_outside_of_a_run() -> None:
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"unique_key": "id"}, {}, 'unique_key is "id"; allowed: transaction_id.'),
-    ({"strategy": "append"}, {}, 'incremental_strategy is "append"; allowed: merge.'),
-    ({"post_hooks": ()}, {}, "post_hook is not given"),
+    ({"strategy": "append"}, {}, 'incremental_strategy is "append"; allowed: merge, which transaction_status sets'),
+    ({"materialized": "table"}, {}, 'materialized is "table"; allowed: incremental, which transaction_status sets'),
     (
         {},
         {"data_collection": None},
@@ -100,6 +98,13 @@ def test_transaction_status_refuses(changes: dict[str, Any], cdc: dict[str, Any]
     for name, value in changes.items():
         setattr(renderer, name, value)
     assert message in renderer.refusal("transaction_status", MARKERS, [LOG])
+
+
+def test_transaction_status_takes_the_key_that_it_sets() -> None:
+    renderer = transactions()
+    renderer.which = "compile"
+    renderer.unique_key = renderer.render("kinds_of_models")["transaction_status"]["unique_key"]
+    assert "transaction_id" in renderer.sql("transaction_status", MARKERS, [LOG])
 
 
 def test_transaction_status_refuses_logs_of_two_connectors() -> None:

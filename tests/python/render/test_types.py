@@ -7,9 +7,7 @@ from .harness import Renderer
 def test_refuse_json_numbers(macros: Renderer) -> None:
     """Where Spark would read a JSON number as a double."""
     numbers = feed(decimal_format="numeric")
-    said = (
-        'decode_debezium: source shop.orders: data_type of column a is "{}"; allowed: decimal(precision, scale) where'
-    )
+    said = 'change_log: source shop.orders: data_type of column a is "{}"; allowed: decimal(precision, scale) where'
     array = column("a", "array<decimal(6,2)>")
     assert macros.refusal("decode_array", array, numbers, "x").startswith(said.format("array<decimal(6,2)>"))
     text = column("a", "string", semantic_type="decimal")

@@ -23,20 +23,15 @@ def given(identifier: str) -> SparkRelation:
 def unit_test(tested: str, **config: Any) -> Renderer:
     """A unit test of a model of the shop."""
     renderer = shop()
-    settings = {
-        "file_format": "delta",
-        "materialized": "incremental",
-        "post-hook": [{"sql": "record_applied_batches()"}],
-    }
-    renderer.nodes[tested]["config"] |= {"incremental_strategy": "merge", **settings, **config}
+    settings = {"file_format": "delta", "materialized": "incremental", "incremental_strategy": "merge"}
+    renderer.nodes[tested]["config"] |= {**settings, **config}
     renderer.tested = tested
     return renderer
 
 
 def test_unit_test_of_a_change_log() -> None:
-    hooks = [{"sql": "{{ alluvium.record_applied_files() }}"}]
-    renderer = unit_test("model.stg", incremental_strategy="append", **{"post-hook": hooks})
-    sql = renderer.render("decode_debezium", given(ORDERS))
+    renderer = unit_test("model.stg", incremental_strategy="append")
+    sql = renderer.render("change_log", given(ORDERS))
     assert f"from {ORDERS}" in sql
     assert "unit_test+0+0000000000.json" in sql
     assert "_metadata.file_path" not in sql
@@ -51,8 +46,7 @@ def test_unit_test_of_a_change_log() -> None:
     ("policy", "value"), [("soft", "_cdc_image.`note`"), ("hard", "if(_cdc_op = 'd', null, _cdc_image.`note`)")]
 )
 def test_unit_test_of_a_state_has_the_settings_of_its_model(policy: str, value: str) -> None:
-    meta = {"cdc": {"merge_guard": "_cdc_position", "delete_policy": policy}}
-    renderer = unit_test("model.state", meta=meta)
+    renderer = unit_test("model.state", meta={"alluvium_model": "state", "cdc": {"delete_policy": policy}})
     sql = renderer.sql("current_state", given(LOG))
     assert f"from {LOG} where _cdc_kind = 'change' and " in sql
     assert renderer.queries == []
@@ -67,10 +61,10 @@ def test_unit_test_of_a_model_that_would_not_build() -> None:
 
 
 def test_unit_test_of_a_history_and_of_views() -> None:
-    renderer = unit_test("model.state", meta={"cdc": {"stored_as_scd_type": 2}})
-    assert f"from {LOG}" in renderer.sql("scd2_from_changes", given(LOG))
+    renderer = unit_test("model.state", meta={"alluvium_model": "history"})
+    assert f"from {LOG}" in renderer.sql("history", given(LOG))
     renderer = unit_test("model.slv")
-    assert renderer.sql("living_rows", given(STATE)).endswith(f"from {STATE} where not _is_deleted")
+    assert renderer.sql("current_rows", given(STATE)).endswith(f"from {STATE} where not _is_deleted")
     assert renderer.sql("declared_value", column("at", "timestamp_ntz"), given(STATE)) == "`at`"
     assert renderer.sql("changed_keys", given(STATE), ["id"]) == f"select `id` from {STATE}"
     assert renderer.queries == []

@@ -17,7 +17,7 @@ RENDERED: dict[str, Callable[[Renderer, dict[str, Any], list[str]], Any]] = {
     "log": lambda macros, wide, names: macros.render("decode_records_sql", wide, BATCH),
     "state": lambda macros, wide, names: macros.render("current_state_sql", LOG, wide, "hard", None, []),
     "merge of a state": lambda macros, wide, names: macros.render(
-        "guarded_merge_sql", STATE, relation("tmp"), wide, [*names, "_cdc_position"], "_cdc_position", "hard", []
+        "guarded_merge_sql", STATE, relation("tmp"), wide, [*names, "_cdc_position"], "hard", []
     ),
     "history": lambda macros, wide, names: macros.render("versions_sql", LOG, wide, names[1:], None, []),
     "merge of a history": lambda macros, wide, names: macros.render(

@@ -374,10 +374,37 @@ def test_file_format_said_later(root: Path) -> None:
         ("file_format", "tables of Hudi's need a session that knows it"),
     ]
     for path in (STATE, history):
-        assert '    incremental_strategy="merge",\n    file_format="hudi",\n    post_hook=' in read(root, f"{path}.sql")
+        assert read(root, f"{path}.sql").startswith('{{ config(file_format="hudi") }}\n\n{{ ')
     assert set(kinds(scaffolded(root)).values()) == {"same"}, "nothing is said of the format: it stays"
     both = scaffolded(root, file_format="delta", deletes="hard")
     assert both.notices[0][1].startswith("delete_policy is hard now and file_format is delta now; ")
+
+
+@pytest.mark.parametrize(("deletes", "settings"), [("soft", ""), ("hard", '{{ config(meta={"cdc": ')])
+def test_models_of_0_1_are_rewritten(root: Path, deletes: str, settings: str) -> None:
+    scaffolded(root, history=True, deletes=deletes)
+    log, rows, history = (STATE.replace(*names) for names in (("slv_", "stg_"), ("_state", ""), ("_state", "_history")))
+    log = log.replace("_state", "")
+    new = {path: read(root, f"{path}.sql") for path in (log, rows, STATE, history)}
+    old = '{{ config(\n    materialized="incremental",\n    incremental_strategy="%s",\n    post_hook="%s",\n%s) }}\n\n'
+    hook = "{{ alluvium.record_applied_batches() }}"
+    meta = f'    meta={{"cdc": {{"merge_guard": "_cdc_position", "delete_policy": "{deletes}"}}}},\n'
+    calls = {path: text.rpartition("\n\n")[2] for path, text in new.items()}
+    texts = {
+        log: old % ("append", "{{ alluvium.record_applied_files() }}", "")
+        + calls[log].replace("change_log", "decode_debezium"),
+        rows: calls[rows].replace("current_rows", "living_rows"),
+        STATE: old % ("merge", hook, meta) + calls[STATE],
+        history: old % ("merge", hook, '    meta={"cdc": {"stored_as_scd_type": 2}},\n')
+        + calls[history].replace("history(", "scd2_from_changes("),
+    }
+    for path, text in texts.items():
+        (root / "project" / f"{path}.sql").write_text(text, encoding="utf-8")
+    scaffold = scaffolded(root)
+    assert {path for path, kind in kinds(scaffold).items() if kind == "replaced"} == {f"{path}.sql" for path in texts}
+    assert {path: read(root, f"{path}.sql") for path in texts} == new
+    assert new[STATE].startswith(settings)
+    assert not any("delete_policy" in notice for _, notice in scaffold.notices)
 
 
 def test_question_of_a_column_that_is_added(root: Path) -> None:

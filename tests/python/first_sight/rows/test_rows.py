@@ -28,13 +28,7 @@ UNIT_TESTS = Path(__file__).with_name("unit_tests.yml.txt")
 # What the unit tests have besides the models of the scaffold.
 MODELS = {
     "silver/no_image/slv_no_image__items_history": """
-{{ config(
-    materialized="incremental",
-    incremental_strategy="merge",
-    post_hook="{{ alluvium.record_applied_batches() }}",
-    meta={"cdc": {"stored_as_scd_type": 2}},
-) }}
-{{ alluvium.scd2_from_changes(ref("stg_no_image__items")) }}
+{{ alluvium.history(ref("stg_no_image__items")) }}
 """,
     "gold/shop/agg_items_by_name": """
 select name, cast(sum(qty) as bigint) as qty

@@ -1,13 +1,14 @@
 {#
-    The rows of a state that live: tombstones are hidden, everything else is as the source has it.
-    The whole body of a slv_ model: {{ living_rows(ref('slv_shop__orders_state')) }}
+    The rows that a table has now: a state without its tombstones.
+    The whole body of a slv_ model: {{ current_rows(ref('slv_shop__orders_state')) }}
 #}
-{% macro living_rows(state) %}
+{% macro current_rows(state) %}
     {%- if not execute -%}
+        {%- do alluvium.set_model("current_rows") -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
-    {%- set feed = alluvium.feed_of_table(alluvium.feed_of_relation("living_rows", state), state) -%}
-    {{ return(adapter.dispatch("living_rows", "alluvium")(state, feed) if feed.key else alluvium.repeated_rows(state, feed)) }}
+    {%- set feed = alluvium.feed_of_table(alluvium.feed_of_relation("current_rows", state), state) -%}
+    {{ return(alluvium.rows_by_key(state, feed) if feed.key else alluvium.repeated_rows(state, feed)) }}
 {% endmacro %}
 
 
@@ -19,7 +20,7 @@
 {% endmacro %}
 
 
-{% macro default__living_rows(state, feed) -%}
+{% macro rows_by_key(state, feed) -%}
 select
     {%- for column in feed.columns %}
     {{ alluvium.declared_value(column, state) }},

@@ -7,25 +7,22 @@
     (history_merge_sql in this folder).
     The two lists say which columns make a version, as in AUTO CDC: all but the key by default. A version shows the last
     values of the others. Without `collapse_unchanged` each event that leaves a row makes a version.
-    The whole body of a slv_..._history model: {{ scd2_from_changes(ref('stg_shop__orders')) }}
+    The whole body of a slv_..._history model: {{ history(ref('stg_shop__orders')) }}
 #}
-{% macro scd2_from_changes(
+{% macro history(
     change_log, track_history_column_list=none, track_history_except_column_list=none, collapse_unchanged=true, snapshotted_with=[]
 ) %}
     {%- if not execute -%}
+        {%- do alluvium.set_model("history") -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
-    {%- do alluvium.require_incremental("scd2_from_changes", "merge") -%}
-    {%- do alluvium.require_post_hook("scd2_from_changes", "record_applied_batches") -%}
-    {%- set subject = "scd2_from_changes: model " ~ model.name -%}
-    {#- Without it dbt-spark's own merge would have no key to merge on. -#}
-    {%- set cdc = (alluvium.own_config().get("meta") or {}).get("cdc") or {} -%}
-    {%- do alluvium.require_one_of(subject, "meta.cdc.stored_as_scd_type", cdc.get("stored_as_scd_type"), [2]) -%}
+    {%- do alluvium.require_incremental("history", "merge") -%}
+    {%- set subject = "history: model " ~ model.name -%}
     {%- do alluvium.require_one_of(subject, "collapse_unchanged", collapse_unchanged, [true, false]) -%}
-    {%- do alluvium.require_partitions_of_own_columns("scd2_from_changes") -%}
-    {%- set feed = alluvium.feed_of_own_log("scd2_from_changes", change_log) -%}
+    {%- do alluvium.require_partitions_of_own_columns("history") -%}
+    {%- set feed = alluvium.feed_of_own_log("history", change_log) -%}
     {%- if not feed.key -%}
-        {% do alluvium.raise_invalid("scd2_from_changes: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: nothing tells the versions of rows without a key apart") %}
+        {% do alluvium.raise_invalid("history: source " ~ feed.name, "meta.cdc.key", feed.key, "at least one column: nothing tells the versions of rows without a key apart") %}
     {%- endif -%}
     {%- if track_history_column_list is none and track_history_except_column_list is none -%}
         {%- set track_history_column_list, track_history_except_column_list = feed.track_history_column_list, feed.track_history_except_column_list -%}
@@ -40,7 +37,7 @@
     {%- set batches = alluvium.pending_batches(change_log) -%}
     {%- do alluvium.take_all_where_tracked_otherwise(tracked, batches) if batches and collapse_unchanged -%}
     {%- set resets = alluvium.resets_of_history(change_log, feed, batches, alluvium.logs_snapshotted_with(feed, snapshotted_with)) if batches else [] -%}
-    {{ return(adapter.dispatch("scd2_from_changes", "alluvium")(change_log, feed, tracked if collapse_unchanged else none, batches, resets)) }}
+    {{ return(alluvium.history_sql(change_log, feed, tracked if collapse_unchanged else none, batches, resets)) }}
 {% endmacro %}
 
 
@@ -87,7 +84,7 @@
         {{ return([]) }}
     {%- endif -%}
     {%- set known = alluvium.known_reset(this).partition(" ")[2] if feed.full_dumps and is_incremental() else "" -%}
-    {%- do alluvium.refuse_broken_dump("scd2_from_changes", change_log, feed, batches, known) if known -%}
+    {%- do alluvium.refuse_broken_dump("history", change_log, feed, batches, known) if known -%}
     {%- set resets = alluvium.standing_resets(change_log, feed, batches, snapshotted_with, "") -%}
     {%- set fingerprint = local_md5(tojson(resets)) ~ (" " ~ (resets | last).position if feed.full_dumps and resets else "") -%}
     {%- if batches.after != batches.until or fingerprint != alluvium.known_reset(this) -%}
@@ -99,7 +96,7 @@
 {% endmacro %}
 
 
-{% macro default__scd2_from_changes(change_log, feed, tracked, batches, resets) -%}
+{% macro history_sql(change_log, feed, tracked, batches, resets) -%}
 {%- if alluvium.has_nothing_to_apply(change_log, feed, batches, resets) -%}
 {{ alluvium.no_rows_sql() }}
 {%- else -%}

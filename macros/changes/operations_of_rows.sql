@@ -1,32 +1,4 @@
 {#
-    The change log of a feed of bare rows: what Kafka Connect's JDBC source writes, the files of AWS DMS, a plain table with
-    a column that says the operation and one that orders. What AUTO CDC says in clauses is said in the source's `meta.cdc`,
-    under the same names. Everything else is as in decode_debezium.
-    The whole body of a stg_ model: {{ decode_rows(source('erp', 'stock')) }}
-#}
-{% macro decode_rows(source_relation) %}
-    {#- Sources and their YAML are known only at execution; parsing needs the reference alone. -#}
-    {%- if not execute -%}
-        {%- do alluvium.keep_in_delta() -%}
-        {{ return("select 1 as not_compiled") }}
-    {%- endif -%}
-    {%- set feed = alluvium.feed_to_decode("decode_rows", source_relation, ["row"]) -%}
-    {{ return(adapter.dispatch("decode_rows", "alluvium")(feed, alluvium.next_batch(feed))) }}
-{% endmacro %}
-
-
-{% macro default__decode_rows(feed, batch) %}
-    {{ return(alluvium.change_log_sql(feed, batch)) }}
-{% endmacro %}
-
-
-{# The macro that a feed's change log is written with. #}
-{% macro decoder(feed) %}
-    {{ return("decode_rows" if feed.shape == "row" else "decode_debezium") }}
-{% endmacro %}
-
-
-{#
     The operation of each row: an upsert, unless the feed's conditions say otherwise. They see the declared columns alone,
     under their own names and with their types; a condition that is NULL does not hold.
 #}

@@ -12,10 +12,22 @@
     {%- if not key -%}
         {% do alluvium.raise_invalid("changed_keys", "key", key, "at least one column") %}
     {%- endif -%}
+    {%- do alluvium.require_incremental_mart("changed_keys") if alluvium.is_run() -%}
     {%- do alluvium.require_hudi("changed_keys: model " ~ model.name) if alluvium.is_hudi() -%}
     {%- do alluvium.refuse_purged_rows(state) -%}
     {%- set batches = alluvium.pending_batches(state) -%}
-    {{ return(adapter.dispatch("changed_keys", "alluvium")(state, key, none if alluvium.is_hudi() else batches)) }}
+    {{ return(alluvium.changed_keys_sql(state, key, none if alluvium.is_hudi() else batches)) }}
+{% endmacro %}
+
+
+{# Without it a run would merge on NULL keys and keep what a state that was built anew does not have. #}
+{% macro require_incremental_mart(caller_name) %}
+    {%- if config.get("materialized") == "incremental" and alluvium.kind_of_model(model) != "incremental_mart" -%}
+        {{ exceptions.raise_compiler_error(
+            caller_name ~ ": model " ~ model.name ~ " does not begin with incremental_mart. Put `{{ incremental_mart([its unique key]) }}` at its top, and delete materialized, "
+            ~ "incremental_strategy, unique_key and the hooks of Alluvium from its config()"
+        ) }}
+    {%- endif -%}
 {% endmacro %}
 
 
@@ -33,7 +45,7 @@
 {% endmacro %}
 
 
-{% macro default__changed_keys(state, key, batches) -%}
+{% macro changed_keys_sql(state, key, batches) -%}
 select {{ alluvium.column_list(key) | join(", ") }}
 from {{ state }}
 {%- if batches %}
@@ -51,7 +63,6 @@ where _cdc_batch > {{ batches.after }}
     {%- do alluvium.require_one_of("delete_vanished_keys: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) if execute -%}
     {%- if execute and alluvium.is_hudi() and config.get("materialized") == "incremental" -%}
         {%- do alluvium.require_incremental("delete_vanished_keys", "merge") -%}
-        {%- do alluvium.require_post_hook("delete_vanished_keys", "record_applied_batches") -%}
     {%- elif execute and is_incremental() and not flags.EMPTY -%}
         {%- set newest = alluvium.newest_upstream_batch(state) -%}
         {%- set after = alluvium.applied_batch_below(this, state, newest) -%}

@@ -1,23 +1,16 @@
 {#
-    The change log of one Debezium feed: one row per line or record of its files, envelope or flattened
-    (ExtractNewRecordState), JSON with or without schema, Avro, Parquet. Typed columns of the row image first,
-    then `_cdc_*`: operation, kind, position, lineage. What cannot be decoded stays as a row of kind `rejected`
-    with a reason code, its text and its lineage; nothing is dropped.
-    The whole body of a stg_ model: {{ decode_debezium(source('shop', 'orders')) }}
+    The change log of one feed, whatever the shape of its records: one row per line or record of its files. Typed columns of the row image first, then `_cdc_*`: operation,
+    kind, position, lineage. What cannot be decoded stays as a row of kind `rejected` with a reason code, its text and its lineage; nothing is dropped.
+    The whole body of a stg_ model: {{ change_log(source('shop', 'orders')) }}
 #}
-{% macro decode_debezium(source_relation) %}
+{% macro change_log(source_relation) %}
     {#- Sources and their YAML are known only at execution; parsing needs the reference alone. -#}
     {%- if not execute -%}
-        {%- do alluvium.keep_in_delta() -%}
+        {%- do alluvium.set_model("change_log") -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
-    {%- set feed = alluvium.feed_to_decode("decode_debezium", source_relation, ["envelope", "flattened"]) -%}
-    {{ return(adapter.dispatch("decode_debezium", "alluvium")(feed, alluvium.next_batch(feed))) }}
-{% endmacro %}
-
-
-{% macro default__decode_debezium(feed, batch) %}
-    {{ return(alluvium.change_log_sql(feed, batch)) }}
+    {%- set feed = alluvium.feed_to_decode(source_relation) -%}
+    {{ return(alluvium.change_log_sql(feed, alluvium.next_batch(feed))) }}
 {% endmacro %}
 
 
@@ -35,13 +28,11 @@
 
 
 {# What a model that decodes needs, whatever the shape of its records. #}
-{% macro feed_to_decode(caller_name, source_relation, shapes) %}
-    {%- set feed = alluvium.feed_of_relation(caller_name, source_relation) -%}
-    {%- do alluvium.require_one_of(caller_name ~ ": source " ~ feed.name, "meta.cdc.shape", feed.shape, shapes) -%}
-    {%- do alluvium.require_incremental(caller_name, "append") -%}
-    {%- do alluvium.require_post_hook(caller_name, "record_applied_files") -%}
-    {%- do alluvium.require_names_of_delta(caller_name ~ ": source " ~ feed.name, feed) -%}
-    {%- do feed.update({"barrier": alluvium.purge_barrier(caller_name, feed)}) -%}
+{% macro feed_to_decode(source_relation) %}
+    {%- set feed = alluvium.feed_of_relation("change_log", source_relation) -%}
+    {%- do alluvium.require_incremental("change_log", "append") -%}
+    {%- do alluvium.require_names_of_delta("change_log: source " ~ feed.name, feed) -%}
+    {%- do feed.update({"barrier": alluvium.purge_barrier("change_log", feed)}) -%}
     {%- do feed.update({"relation": source_relation, "format": "json"}) if alluvium.is_unit_test() -%}
     {{ return(feed) }}
 {% endmacro %}

@@ -7,6 +7,7 @@
 {% macro note_inputs() %}
     {%- do alluvium.note_replaced() if config.get("materialized") == "table" -%}
     {%- if execute and alluvium.is_computed_whole() -%}
+        {%- do alluvium.require_one_of("note_inputs: model " ~ model.name, "+meta.alluvium_model of the folder in dbt_project.yml", alluvium.kind_of_model(model), ["mart"]) -%}
         {%- do alluvium.require_strategy("note_inputs", "insert_overwrite") -%}
         {%- do alluvium.require_one_of("note_inputs: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) -%}
         {%- do alluvium.refuse_own_filter("note_inputs") -%}
