@@ -8,7 +8,6 @@
     {%- set listing = alluvium.file_listing(feed) -%}
     {#- One session may outlive many runs (Thrift server): Spark keeps a table's listing until it is told. -#}
     {%- do run_query("refresh table " ~ listing) -%}
-    {%- do run_query("refresh table " ~ feed.relation) -%}
     {%- set runs = alluvium.query_rows(alluvium.file_runs_sql(
         listing, change_log, "(applied.file_path is null or applied.is_outdated)", alluvium.is_outdated(feed)
     )) -%}
@@ -16,6 +15,7 @@
     {%- do alluvium.drop_superseded_rows(change_log) if runs | sum(attribute="superseded_count") -%}
     {%- do alluvium.warn_of_other_declaration(feed, change_log, runs) -%}
     {%- set wanted = runs | selectattr("is_wanted") | list -%}
+    {%- do run_query("refresh table " ~ feed.relation) if wanted -%}
     {%- if not runs -%}
         {#- Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived. -#}
         {%- do alluvium.warn(

@@ -70,22 +70,35 @@
 {% endmacro %}
 
 
-{# As the catalog has it: a run may select the mart and not what it reads, which may have been edited since it was built. #}
+{#
+    As the catalog has it: a run may select the mart and not what it reads, which may have been edited since it was built. Asked once for all marts of a run: what is behind a mart has been built
+    before it.
+#}
 {% macro inputs_of_relation(name, seen) %}
     {%- do seen.append(name) -%}
-    {%- set details = {} -%}
-    {#- These come after the columns, which may have their names. -#}
-    {%- for row in alluvium.query_rows("describe extended " ~ name) -%}
-        {%- do details.update({row.col_name: row.data_type}) -%}
-    {%- endfor -%}
+    {%- set state, key = alluvium.run_state(), "details of " ~ name -%}
+    {#- Whole when it is there: other threads read it. -#}
+    {%- do state.update({key: alluvium.details_of_relation(name)}) if key not in state -%}
+    {%- set details = state[key] -%}
     {%- if details.Type != "VIEW" -%}
-        {{ return([alluvium.newest_commit(name, details.Provider) if details.Provider in ["delta", "hudi"] else none]) }}
+        {{ return([details.commit]) }}
     {%- endif -%}
     {%- set inputs = [details["View Text"]] -%}
     {%- for other in alluvium.relations_named(details["View Text"]) if other not in seen -%}
         {%- do inputs.extend([none] if other is none else alluvium.inputs_of_relation(other, seen)) -%}
     {%- endfor -%}
     {{ return(inputs) }}
+{% endmacro %}
+
+
+{% macro details_of_relation(name) %}
+    {%- set details = {} -%}
+    {#- These come after the columns, which may have their names. -#}
+    {%- for row in alluvium.query_rows("describe extended " ~ name) -%}
+        {%- do details.update({row.col_name: row.data_type}) -%}
+    {%- endfor -%}
+    {%- set has_commits = details.Type != "VIEW" and details.Provider in ["delta", "hudi"] -%}
+    {{ return(dict(details, commit=alluvium.newest_commit(name, details.Provider) if has_commits else none)) }}
 {% endmacro %}
 
 

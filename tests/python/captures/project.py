@@ -141,6 +141,8 @@ def _source(feed: Feed) -> dict[str, Any]:
         "store_envelope": layout.store_envelope,
         "time_precision_mode": corpus.time_precision_mode,
         "decimal_handling_mode": corpus.decimal_handling_mode,
+        # No recorded event contradicts the key of its table.
+        "on_key_conflict": "fail",
     }
     return {
         "name": feed.source,

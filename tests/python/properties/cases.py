@@ -73,7 +73,9 @@ class Case:
         if self.is_declared:
             cdc["replica_identity"] = self.table.replica_identity
         rounds = delivery.in_rounds(self.records, self.shape.rounds, self.seed, copies=self.copies)
-        feeds = [Feed(self.name, COLUMNS, rounds, key=KEY, cdc=cdc, models=self.models)]
+        # Whatever the order of delivery, no event of these histories contradicts the key.
+        strict = {**cdc, "on_key_conflict": "fail"}
+        feeds = [Feed(self.name, COLUMNS, rounds, key=KEY, cdc=strict, models=self.models)]
         if self.is_sorted_too:
             feeds.append(
                 Feed(
