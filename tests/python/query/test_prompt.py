@@ -42,6 +42,10 @@ class Played:
         if "wrong" in statement:
             raise QueryError("[SOME_ERROR] It is wrong.")
 
+    def rows(self, statement: str) -> list[Any]:
+        """Of what the prompt asks to complete a word, while somebody types."""
+        raise QueryError("[SOME_ERROR] There is nothing.")
+
 
 @pytest.fixture
 def keyboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PipeInput]:
