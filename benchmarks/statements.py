@@ -124,7 +124,7 @@ def table(counted: Iterable[Counter[tuple[str, str]]], headings: Iterable[str]) 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Builds twice and prints what was sent; or counts the logs that are given."""
+    """Build three times and print what was sent, or count the logs that are given."""
     parser = argparse.ArgumentParser(prog="benchmarks.statements", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument(
         "logs", nargs="*", type=Path, metavar="LOG", help="files of dbt's log, one a run, in place of builds"

@@ -5,11 +5,6 @@
     As {keys: a query for `key_hash` and `until_position`, is_bounded: whether any key has the latter}; none without purged keys.
 #}
 {% macro purge_barrier(caller_name, feed) %}
-    {{ return(alluvium.barrier_of_feed(caller_name, feed)) }}
-{% endmacro %}
-
-
-{% macro barrier_of_feed(caller_name, feed) %}
     {#- From dbt's own list of relations, which costs no query. -#}
     {%- if not alluvium.may_query() or load_relation(alluvium.purge_ledger()) is none -%}
         {{ return(none) }}

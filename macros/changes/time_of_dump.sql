@@ -5,17 +5,10 @@
     no deletes, has them at the next dump, in any order of arrival. Their time is that place, too: with their own ones the versions of
     a history, which follow the positions, could end before they begin.
     `meta.cdc.full_dumps` has the path as a regular expression whose one group says when, from the year to the second.
-#}
-{% macro time_of_dump(feed) %}
-    {{ return(alluvium.time_of_dump_sql(feed)) }}
-{% endmacro %}
-
-
-{#
     A folder's name has a colon as %3A, which the path, an URI, has as %253A. What does not look like a time from its beginning to
     its end is none: seconds since 1970, a year of two digits, a month of one, an offset.
 #}
-{% macro time_of_dump_sql(feed) -%}
+{% macro time_of_dump(feed) -%}
     {%- set path = alluvium.string_literal(feed.full_dumps.path) -%}
     {%- set text = "regexp_replace(regexp_extract(file_path, " ~ path ~ ", 1), '%(25)*[0-9A-Fa-f]{2}', ':')" -%}
     if(

@@ -12,12 +12,7 @@
 {% endmacro %}
 
 
-{% macro contested_rows(from, feed, resets) %}
-    {{ return(alluvium.contested_rows_sql(from, feed, resets)) }}
-{% endmacro %}
-
-
-{% macro contested_rows_sql(from, feed, resets) -%}
+{% macro contested_rows(from, feed, resets) -%}
 {%- set key = alluvium.column_list(feed.key) | join(", ") -%}
 select
     {{ key }},

@@ -8,7 +8,7 @@
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- set feed = alluvium.feed_of_table(alluvium.feed_of_relation("current_rows", state), state) -%}
-    {{ return(alluvium.rows_by_key(state, feed) if feed.key else alluvium.repeated_rows(state, feed)) }}
+    {{ return(alluvium.current_rows_sql(state, feed)) }}
 {% endmacro %}
 
 
@@ -20,28 +20,21 @@
 {% endmacro %}
 
 
-{% macro rows_by_key(state, feed) -%}
+{# Of a table without a key each row is there as often as the table has it; the hash and the number tell equal ones apart. #}
+{% macro current_rows_sql(state, feed) -%}
 select
     {%- for column in feed.columns %}
     {{ alluvium.declared_value(column, state) }},
     {%- endfor %}
-    _cdc_unresolved_columns,
+    {%- for name in (["_cdc_unresolved_columns"] if feed.key else ["_cdc_row_hash", "_cdc_row_number"]) %}
+    {{ name }},
+    {%- endfor %}
     {{ alluvium.state_lineage_columns() | join(",\n    ") }}
 from {{ state }}
+{%- if feed.key %}
 where not _is_deleted
-{%- endmacro %}
-
-
-{# The rows of a table without a key, each as often as the table has it; the hash and the number tell equal ones apart. #}
-{% macro repeated_rows(state, feed) -%}
-select
-    {%- for column in feed.columns %}
-    {{ alluvium.declared_value(column, state) }},
-    {%- endfor %}
-    _cdc_row_hash,
-    _cdc_row_number,
-    {{ alluvium.state_lineage_columns() | join(",\n    ") }}
-from {{ state }}
+{%- else %}
     lateral view explode(sequence(cast(1 as bigint), _cdc_row_count)) numbers as _cdc_row_number
 where _cdc_row_count > 0
+{%- endif %}
 {%- endmacro %}

@@ -7,12 +7,7 @@
     A column's value lasts until its row ends, by a delete or by a create that does not bring it.
     `from` has row changes of a change log.
 #}
-{% macro row_images(from, feed) %}
-    {{ return(alluvium.row_images_sql(from, feed)) }}
-{% endmacro %}
-
-
-{% macro row_images_sql(from, feed) -%}
+{% macro row_images(from, feed) -%}
 {#- Where each of the events has its values, as in most batches, none is looked for in others (pending_resets says so of a state's). -#}
 {%- set has_all_values = feed.lacks_values is sameas false and not alluvium.has_contested_keys(feed) -%}
 {%- set held = [] if has_all_values else alluvium.columns_of_unavailable_values(feed) -%}

@@ -3,12 +3,7 @@
     contested_rows gives them for the newest event. A reset ends all rows of a key, so each stretch between two is looked at alone.
     `from` has all row changes of these keys, each once.
 #}
-{% macro surviving_rows(from, feed, resets) %}
-    {{ return(alluvium.surviving_rows_sql(from, feed, resets)) }}
-{% endmacro %}
-
-
-{% macro surviving_rows_sql(from, feed, resets) -%}
+{% macro surviving_rows(from, feed, resets) -%}
 {%- set key = alluvium.column_list(feed.key) | join(", ") -%}
 select
     {{ key }},

@@ -82,6 +82,6 @@ def test_merge_of_a_table_without_a_key() -> None:
 def test_repeated_rows() -> None:
     renderer = state()
     sql = renderer.sql("current_rows", STATE)
-    assert sql == renderer.sql("repeated_rows", STATE, feed(**KEYLESS, name="shop.orders"))
+    assert sql == renderer.sql("current_rows_sql", STATE, feed(**KEYLESS, name="shop.orders"))
     assert "lateral view explode(sequence(cast(1 as bigint), _cdc_row_count)) numbers as _cdc_row_number" in sql
     assert_parses(sql)
