@@ -53,7 +53,7 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
         atexit.register(stop, spark)
     if project_directory is not None and not yarn.is_meant(parameters):
         # Relative locations of external sources start from it; the nodes of a cluster have no such directory. Spark
-        # would hide a path with `url` or `token` in it from the macros (macros/_internal/hidden_text.sql).
+        # would hide a path with `url` or `token` in it from the macros (macros/lib/hidden_text.sql).
         spark.conf.set("alluvium.project_directory", f"0x{str(project_directory.resolve()).encode().hex()}")
     importlib.import_module("alluvium.spark_udfs").register(spark)
     return spark

@@ -305,7 +305,7 @@ def stop(target: SessionTarget) -> Address | None:
 
 def _settings(target: SessionTarget, host: str, port: int) -> dict[str, str]:
     return thrift_security.session_settings(target.parameters, target.project_directory) | {
-        # What one statement of a run leaves, the next one finds on any connection (macros/_internal/session.sql).
+        # What one statement of a run leaves, the next one finds on any connection (macros/lib/session.sql).
         "spark.sql.hive.thriftServer.singleSession": "true",
         # A build takes the session, as long as it runs. Among Spark's settings: no client's RESET ends it.
         "alluvium.is_shared": "true",

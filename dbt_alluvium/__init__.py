@@ -4,7 +4,8 @@ dbt imports every installed module whose name begins with ``dbt_`` and initializ
 method then takes over the session that this one made. It keeps quiet in projects that have nothing to do with Alluvium:
 the root project has to be Alluvium or to have it as an installed package (``dbt deps``), with a profile of type `spark`
 and method `session`, or `thrift`, whose server has the session. Seeds are then written with their exact values, and
-unit tests are rendered with the `graph` of the project.
+unit tests are rendered with the `graph` of the project,
+and the docs site leaves out private macros.
 `dbt parse`, `ls`, `deps`, `clean` and `debug` start no JVM through it.
 """
 
@@ -18,7 +19,7 @@ from typing import Any
 from dbt.flags import get_flags
 from dbt.plugins.manager import dbt_hook, dbtPlugin
 
-from dbt_alluvium import seed_values
+from dbt_alluvium import private_macros, seed_values
 
 PROJECT = "alluvium"
 # Values of dbt's WHICH flag whose command talks to the database; "generate" is `dbt docs generate`.
@@ -53,7 +54,10 @@ class AlluviumPlugin(dbtPlugin):
         """Called by dbt once a run, after it has read the project and before it parses the models."""
         flags = get_flags()  # type: ignore[no-untyped-call]  # dbt has no annotations here
         directory = Path(flags.PROJECT_DIR).resolve()
-        if flags.WHICH not in COMMANDS or not concerns(self.project_name, directory):
+        if not concerns(self.project_name, directory):
+            return
+        private_macros.teach()
+        if flags.WHICH not in COMMANDS:
             return
         self._project_directory = directory
         from alluvium import profile, session, thrift_security

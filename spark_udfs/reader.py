@@ -31,7 +31,7 @@ _OPEN = {"avro": open_avro, "parquet": open_parquet}
 _MAGIC = [*(magic for _, magic in _CONTAINERS), *(codec.magic for codec in CODECS)]
 # What is told by name, and not read.
 _OTHERS = ((b"PK\x03\x04", "zip"), (b"ORC", "ORC"), (b"SEQ", "a SequenceFile of Hadoop's"), (b"7z\xbc\xaf", "7z"))
-# As `is_container` in macros/bronze/bronze_records.sql has them.
+# As `_is_container` in macros/files/new_files.sql has them.
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst|zstd|snappy|lz4|lzo|xz|deflate)$", re.IGNORECASE)
 _NO_TEXT = frozenset(range(32)) - frozenset(b"\t\n\r\x1e")
 

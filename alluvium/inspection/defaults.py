@@ -90,7 +90,7 @@ def _after_epoch(moment: datetime) -> str | None:
     return None if moment == _EPOCH else moment.isoformat(sep=" ")
 
 
-# What `default_rule` takes (macros/_internal/feed.sql).
+# What `_default_rule` takes (macros/feeds/feed_defaults.sql).
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.]\d{1,6})?(Z|[+-]\d\d:\d\d)$")
 
 
@@ -128,7 +128,7 @@ def _text(schema: Schema) -> str | None:
 
 
 def _time_of_day(microseconds: int) -> str:
-    """As the macros write it (decode_time)."""
+    """As the macros write it (`_decode_time`)."""
     seconds, fraction = divmod(abs(microseconds), 10**6)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)

@@ -15,7 +15,7 @@ KEY = "_id"
 
 
 def parse_document(text: str) -> Any:
-    """A document with its fields unwrapped (document_fields); deeper ones stay as they are.
+    """A document with its fields unwrapped (`_document_fields`); deeper ones stay as they are.
 
     A number with a fraction is a double in the database, too, and a text is a text: decimals and bytes are wrapped.
 

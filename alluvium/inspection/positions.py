@@ -1,4 +1,4 @@
-"""Where an event says that its change lies in the order, as the macro ``source_position`` computes it."""
+"""Where an event says that its change lies in the order, as the macro ``_source_position`` computes it."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _recognise(value: Any, schema: Schema | None) -> Record:
 
 
 def _operation_of_flattened(added: Mapping[str, Any]) -> str:
-    """As the macros tell it (flattened_operations)."""
+    """As the macros tell it (`_flattened_operations`)."""
     if str(added.get("__deleted")).lower() == "true":
         return "d"
     op = added.get("__op")

@@ -41,7 +41,7 @@ def package_directory() -> Path:
         AlluviumError: its links lead nowhere, as after a checkout without symbolic links.
     """
     directory = Path(__file__).resolve().parents[1] / "dbt_package"
-    if (directory / "dbt_project.yml").is_file() and (directory / "macros" / "current").is_dir():
+    if (directory / "dbt_project.yml").is_file() and (directory / "macros" / "models").is_dir():
         return directory
     raise AlluviumError(f"{directory} has no dbt package: {INSTALL_WITH_LINKS}")
 

@@ -8,7 +8,7 @@
     {%- endif -%}
     {%- set unique_key = [unique_key] if unique_key is string else unique_key -%}
     {%- if not unique_key or "" in unique_key -%}
-        {% do alluvium.raise_invalid("incremental_mart: model " ~ model.name, "unique_key", unique_key, "the columns that tell its rows apart") %}
+        {% do alluvium._raise_invalid("incremental_mart: model " ~ model.name, "unique_key", unique_key, "the columns that tell its rows apart") %}
     {%- endif -%}
     {%- if deleted_with -%}
         {#- dbt learns here that the mart reads the state: the hook comes too late for that. -#}
@@ -17,5 +17,5 @@
     {%- endif -%}
     {%- do config({"post-hook": "delete from {{ this }} where " ~ delete_where}) if delete_where -%}
     {%- do config(unique_key=unique_key) -%}
-    {%- do alluvium.set_model("incremental_mart") -%}
+    {%- do alluvium._set_model("incremental_mart") -%}
 {% endmacro %}

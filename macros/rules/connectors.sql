@@ -10,7 +10,7 @@
     Without `position` only offsets order the changes, and `advice` says what can be done. Regular expressions mean the same in Java and Python.
     Read in Debezium 3.7 (SourceInfo of each connector), TiCDC 8.5 and YugabyteDB's connector 1.9.5.y.
 #}
-{% macro connectors() %}
+{% macro _connectors() %}
 {%- set rules -%}
 postgresql:
   # Both numbers of `source.sequence`: the end of the transaction that finished before, then the event's own lsn. An initial snapshot's rows share one
@@ -32,7 +32,7 @@ postgresql:
   recognised_by: [lsn, sequence]
 mysql: &binlog
   # MariaDB 11.4 and later (`binlog_legacy_event_pos=OFF`, its default) and MySQL with `binlog_transaction_compression` write no positions inside of
-  # a transaction: all of its events have one `pos`, and `row` begins at 0 with each statement (announce_shared_positions). The event's number in its
+  # a transaction: all of its events have one `pos`, and `row` begins at 0 with each statement (`_announce_shared_positions`). The event's number in its
   # transaction (`total_order`) does not help: a connector that restarts within a transaction counts from 1 again (Debezium 3.5).
   position:
     - width: 10
@@ -107,7 +107,7 @@ spanner: *by_offset
 cockroachdb: *by_offset
 singlestore: *by_offset
 ticdc: *by_offset
-# Values in objects that these two send are a format of their own (message_formats).
+# Values in objects that these two send are a format of their own (`_message_formats`).
 yugabytedb: *by_offset
 cassandra: *by_offset
 # Any other writer of Debezium's envelopes, and records that do not name their connector.

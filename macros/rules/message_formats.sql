@@ -9,7 +9,7 @@
     The first format that holds counts. A form names what hardly any row of a table has together: one name, such as `type`, is never enough.
     A format that is read one day gets `read`, with the paths of `operation`, `before`, `after`, `key`, `position` and `time`.
 #}
-{% macro message_formats() -%}
+{% macro _message_formats() -%}
 {%- set rules -%}
 - name: CloudEvents
   source: https://debezium.io/documentation/reference/stable/integrations/cloudevents.html

@@ -3,7 +3,7 @@
     `offset`, of the first record, or `last_offset`. The first one that fits an object is its layout. Where names of other files fit it, too, `seen_by` is
     what has to fit as well before inspect tells the layout by it. `glob`: the pathGlobFilter of a topic whose objects have it in their names.
 #}
-{% macro sink_names() %}
+{% macro _sink_names() %}
 {%- set rules -%}
 event_hubs:
   sinks: Azure Event Hubs Capture
@@ -56,50 +56,4 @@ aiven:
   source: https://github.com/Aiven-Open/s3-connector-for-apache-kafka
 {%- endset -%}
 {{ return(fromyaml(rules)) }}
-{% endmacro %}
-
-
-{#
-    The pattern of a feed's `layout`, which is the name of a sink's or a pattern itself, as Spark takes it, and the number of each of its groups by name.
-    Java has another word than Python for a group with a name, so the groups get numbers.
-#}
-{% macro pattern_of_layout(layout) %}
-    {%- set names = alluvium.sink_names() -%}
-    {%- set pattern = names[layout].pattern if layout in names else modules.re.sub("[(][?]<(?![=!])", "(?P<", layout) -%}
-    {{ return({
-        "pattern": alluvium.string_literal(modules.re.sub("[(][?]P<[^>]*>", "(", pattern)),
-        "groups": modules.re.compile(pattern).groupindex,
-    }) }}
-{% endmacro %}
-
-
-{# The SQL expression of what a path says, `partition` for one; `none` where its layout has no such group. #}
-{% macro part_of_name(layout, group, type) %}
-    {%- set found = alluvium.pattern_of_layout(layout) -%}
-    {{ return(
-        "try_cast(regexp_extract(file_path, " ~ found.pattern ~ ", " ~ found.groups[group] ~ ") as " ~ type ~ ")" if group in found.groups
-        else "cast(null as " ~ type ~ ")"
-    ) }}
-{% endmacro %}
-
-
-{% macro has_last_offsets(feed) %}
-    {{ return("last_offset" in alluvium.pattern_of_layout(feed.layout).groups) }}
-{% endmacro %}
-
-
-{% macro require_layout(subject, feed) %}
-    {%- set groups = ["topic", "partition", "offset", "last_offset"] -%}
-    {%- set names = alluvium.sink_names().keys() | list -%}
-    {%- set found = alluvium.pattern_of_layout(feed.layout).groups | list if feed.layout is string and (feed.layout in names or "(?" in feed.layout) else [] -%}
-    {%- if feed.layout not in names and (not found or found | reject("in", groups) | list or ("offset" in found and "last_offset" in found)) -%}
-        {% do alluvium.raise_invalid(
-            subject, "meta.cdc.layout", feed.layout,
-            names | join(", ") ~ "; or a regular expression with the groups (?P<topic>...), (?P<partition>...) and (?P<offset>...), or (?P<last_offset>...), such as "
-            ~ "`(?P<topic>[^/]+)/(?P<partition>[0-9]+)/(?P<offset>[0-9]+)[.]json$`",
-        ) %}
-    {%- endif -%}
-    {%- if feed.order_by == "offset" and not feed.store_envelope and "offset" not in found and "last_offset" not in found -%}
-        {% do alluvium.raise_invalid(subject, "meta.cdc.layout of a feed with order_by: offset", feed.layout, "one whose names have an offset") %}
-    {%- endif -%}
 {% endmacro %}

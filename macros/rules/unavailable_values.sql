@@ -4,7 +4,7 @@
     Read in Debezium 3.7: UnchangedToastedPlaceholder, SqlServerChangeTablePointer, OracleDatabaseSchema, BinlogStreamingChangeEventSource,
     S3LargeMessagePostProcessor. MariaDB's connector has NULL where MySQL's has the placeholder.
 #}
-{% macro unavailable_values() %}
+{% macro _unavailable_values() %}
 {%- set rules -%}
 # unavailable.value.placeholder: the value is as it was before the event.
 placeholders:

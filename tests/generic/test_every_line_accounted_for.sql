@@ -7,6 +7,6 @@
 {%- if not execute -%}
 select 1 as not_compiled
 {%- else -%}
-{{ alluvium.unaccounted_lines(model) }}
+{{ alluvium._unaccounted_lines(model) }}
 {%- endif -%}
 {% endtest %}

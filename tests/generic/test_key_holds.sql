@@ -4,5 +4,5 @@
 #}
 {% test key_holds(model) %}
 {{ config(severity="warn", fail_calc="coalesce(sum(conflict_count), 0)") }}
-{{ alluvium.key_conflicts_of_latest_merge(model) if alluvium.may_query() else "select 1 as not_compiled" }}
+{{ alluvium._key_conflicts_of_latest_merge(model) if alluvium._may_query() else "select 1 as not_compiled" }}
 {% endtest %}

@@ -4,9 +4,9 @@
 #}
 {% test unique_combination(model, columns) %}
 select
-    {{ alluvium.column_list(columns) | join(", ") }},
+    {{ alluvium._column_list(columns) | join(", ") }},
     count(*) as row_count
 from {{ model }}
-group by {{ alluvium.column_list(columns) | join(", ") }}
+group by {{ alluvium._column_list(columns) | join(", ") }}
 having count(*) > 1
 {% endtest %}

@@ -5,5 +5,5 @@
 #}
 {% test unresolved_within_threshold(model) %}
 {{ config(fail_calc="coalesce(sum(unresolved_count), 0)") }}
-{{ alluvium.unresolved_above_threshold(model) if execute else "select 1 as not_compiled" }}
+{{ alluvium._unresolved_above_threshold(model) if execute else "select 1 as not_compiled" }}
 {% endtest %}

@@ -3,7 +3,7 @@
     one row at most.
 #}
 {% test versions_do_not_overlap(model, key) %}
-{%- set columns = alluvium.column_list(key) | join(", ") %}
+{%- set columns = alluvium._column_list(key) | join(", ") %}
 select
     {{ columns }},
     _cdc_position,

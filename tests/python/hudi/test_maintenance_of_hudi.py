@@ -35,12 +35,12 @@ def test_rows_stay_as_they_are(spark: SparkSession, table_type: str) -> None:
 
     rows, files = found(), file_count()
     assert [identifier for identifier, _ in rows] == ["0", "1", "2"]
-    macros.does("compact", [table], False)
+    macros.does("_compact", [table], False)
     (last, *_) = spark.sql(f"call show_commits(table => '{relation}', limit => 1)").collect()
     assert (last.action, found()) == ("replacecommit", rows)
-    macros.does("vacuum", [table], 168, False, False)
+    macros.does("_vacuum", [table], 168, False, False)
     assert (file_count(), found()) == (files + 1, rows)
     # Hudi's own policy of hours would delete nothing: no commit is newer than that.
-    macros.does("vacuum", [table], 0, True, False)
+    macros.does("_vacuum", [table], 0, True, False)
     assert (file_count(), found()) == (1, rows)
-    assert macros.render("table_figures", table) == {"files": 1, "bytes": ""}
+    assert macros.render("_table_figures", table) == {"files": 1, "bytes": ""}

@@ -13,11 +13,11 @@ from alluvium.inspection import inspect
 from alluvium.inspection.own_names import is_own_name, is_unfit_name
 from alluvium.scaffolding import plan
 
-MACRO = Path(__file__).resolve().parents[3] / "macros/_internal/columns.sql"
+MACRO = Path(__file__).resolve().parents[3] / "macros/lib/columns.sql"
 
 
 def test_names_are_those_that_the_macros_refuse() -> None:
-    refused = re.search(r"macro is_own_column\(name\).*? in \[(.*?)\]", MACRO.read_text(encoding="utf-8"), re.DOTALL)
+    refused = re.search(r"macro _is_own_column\(name\).*? in \[(.*?)\]", MACRO.read_text(encoding="utf-8"), re.DOTALL)
     assert refused
     names = [*json.loads(f"[{refused[1]}]"), "_cdc_x"]
     assert len(names) == 12

@@ -228,7 +228,7 @@ def decoded(spark: SparkSession, made: dict[str, Any], lines: list[str]) -> list
             0L as file_block_start
         from made_lines
     ),
-    {renderer.render("numbered_lines", made, renderer.render("line_number", made))}
+    {renderer.render("_numbered_lines", made, renderer.render("_line_number", made), None)}
     {"," + renderer.render("image_before", made) if renderer.render("keeps_images_before", made) else ""}
     select {renderer.render("change_log_columns", made, BATCH)}
     from {"joined" if renderer.render("keeps_images_before", made) else "numbered"}

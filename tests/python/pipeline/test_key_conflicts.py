@@ -91,7 +91,7 @@ FEEDS = [
 @pytest.mark.slow
 def test_events_that_contradict_the_key_are_counted_until_the_next_merge(project: Project) -> None:
     assert SEEN["key_conflicts"] == "3"
-    # In hexadecimal digits, for its signs (shown_text).
+    # In hexadecimal digits, for its signs (_shown_text).
     said = bytes.fromhex(SEEN["key_conflict"].removeprefix("0x")).decode()
     assert 'first {"item_id":2} (op c) at ' in said
     assert "t+0+4.json line 1, whose row is from " in said.replace("%2B", "+")

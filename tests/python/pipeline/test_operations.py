@@ -1,4 +1,4 @@
-"""The operations of macros/ops: what they say and change, and that a build after one equals a full refresh."""
+"""The operations of macros/operations: what they say and change, and that a build after one equals a full refresh."""
 
 from __future__ import annotations
 

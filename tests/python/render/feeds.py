@@ -17,7 +17,7 @@ def column(name: str, data_type: str = "string", **cdc: Any) -> dict[str, Any]:
 
 def feed(**options: Any) -> dict[str, Any]:
     """A feed: the defaults, a PostgreSQL envelope in JSON with the key `id`, and what the test says."""
-    defaults: dict[str, Any] = Renderer().render("feed_defaults")
+    defaults: dict[str, Any] = Renderer().render("_feed_defaults")
     made: dict[str, Any] = {
         "connector": "postgresql",
         "shape": "envelope",
@@ -101,6 +101,6 @@ def shop(**changes: Any) -> Renderer:
 def staged(renderer: Renderer, source_id: str = "source.alluvium.shop.orders") -> dict[str, Any]:
     """The answer that says that a source is staged as it is declared."""
     node = renderer.sources[source_id]
-    declaration = renderer.render("external_declaration", node)
+    declaration = renderer.render("_external_declaration", node)
     row = {"tableName": node["identifier"], "information": f"Table Properties: [alluvium.declaration={declaration}]"}
     return {"show table extended in bronze like '*'": [row]}

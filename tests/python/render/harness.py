@@ -157,9 +157,9 @@ class _Package:
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
 
-    def __getattr__(self, name: str) -> CallableMacroGenerator:
-        if name.startswith("__") or name not in all_macros():
-            raise AttributeError(name)
+    def __getitem__(self, name: str) -> CallableMacroGenerator:
+        if name not in all_macros():
+            raise KeyError(name)
         return self._renderer.called(name)
 
 
@@ -461,7 +461,7 @@ class Renderer:
         if folded.endswith(" where _cdc_position is null limit 1"):
             return []  # a table whose properties the test leaves out
         if folded.startswith("select file_path from (select _metadata.file_path as file_path, value,"):
-            return []  # what is called plain JSON is that (files_of_other_forms)
+            return []  # what is called plain JSON is that (_files_of_other_forms)
         raise AssertionError(f"this query was not expected: {folded}")
 
 

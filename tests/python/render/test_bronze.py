@@ -63,14 +63,16 @@ def test_refuse_hidden_names(macros: Renderer) -> None:
         ({"external": {"location": "/landing/_orders/", "using": "json"}}, '"_orders"'),
         ({"options": {"pathGlobFilter": ".orders*"}}, '".orders*"'),
     ):
-        assert macros.refusal("refuse_hidden_names", source(**changes)).startswith(named + given + "; allowed: ")
-    assert macros.does("refuse_hidden_names", source(options={"pathGlobFilter": "shop_orders*"})) == []
+        assert macros.refusal("_require_no_hidden_names", source(**changes)).startswith(named + given + "; allowed: ")
+    assert macros.does("_require_no_hidden_names", source(options={"pathGlobFilter": "shop_orders*"})) == []
 
 
 def test_external_format(macros: Renderer) -> None:
-    assert macros.render("external_format", "m", {"using": "JSON"}) == "json"
-    assert macros.render("external_format", "m", {"file_format": "parquet"}) == "parquet"
-    assert macros.refusal("external_format", "m", {}) == "m: external.using is not given; allowed: json, avro, parquet."
+    assert macros.render("_external_format", "m", {"using": "JSON"}) == "json"
+    assert macros.render("_external_format", "m", {"file_format": "parquet"}) == "parquet"
+    assert (
+        macros.refusal("_external_format", "m", {}) == "m: external.using is not given; allowed: json, avro, parquet."
+    )
 
 
 def test_create_file_ledger(macros: Renderer) -> None:
@@ -127,12 +129,12 @@ def test_refuse_shared_relations() -> None:
         other = source() | {"unique_id": "source.alluvium.erp.orders", "source_name": "erp"} | changes
         return Renderer(sources={"a": source(), "b": other})
 
-    assert staged(identifier="erp__orders").does("refuse_shared_relations") == []
-    assert staged(identifier="SHOP__orders").refusal("refuse_shared_relations") == (
+    assert staged(identifier="erp__orders").does("_require_no_shared_relations") == []
+    assert staged(identifier="SHOP__orders").refusal("_require_no_shared_relations") == (
         'stage_external_sources: source erp.orders: relation is "bronze.SHOP__orders"; '
         "allowed: an identifier of its own; this one is that of source shop.orders."
     )
-    assert "shop__orders__files" in staged(identifier="shop__orders__files").refusal("refuse_shared_relations")
+    assert "shop__orders__files" in staged(identifier="shop__orders__files").refusal("_require_no_shared_relations")
 
 
 def test_record_applied_files() -> None:

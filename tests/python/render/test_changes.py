@@ -53,17 +53,17 @@ def test_change_log_refuses_another_strategy() -> None:
 def test_change_log_without_news_reads_nothing(macros: Renderer) -> None:
     macros.types = {("stg_shop__orders", "id"): "int"}
     macros.columns = ["id", "note", "_cdc_op"]
-    sql = macros.render("change_log_sql", feed(), {"number": 3, "after": 2, "runs": []})
+    sql = macros.render("_change_log_sql", feed(), {"number": 3, "after": 2, "runs": []})
     assert fold(sql).endswith("select * from silver.stg_shop__orders where false")
     assert_parses(sql)
     # A column that the log has not yet: dbt adds it from the model's own columns.
     macros.columns = ["id", "_cdc_op"]
-    assert "numbered as (" in macros.sql("change_log_sql", feed(), {"number": 3, "after": 2, "runs": []})
+    assert "numbered as (" in macros.sql("_change_log_sql", feed(), {"number": 3, "after": 2, "runs": []})
 
 
 def test_change_log_of_an_empty_folder_is_empty(macros: Renderer) -> None:
-    sql = macros.sql("change_log_sql", feed(), {"number": 1, "after": None, "runs": []})
-    assert f"and {macros.render('holds_values', '_metadata.file_path')} and false" in sql
+    sql = macros.sql("_change_log_sql", feed(), {"number": 1, "after": None, "runs": []})
+    assert f"and {macros.render('_holds_values', '_metadata.file_path')} and false" in sql
 
 
 def test_get_insert_into_sql(macros: Renderer) -> None:
@@ -85,9 +85,9 @@ def test_get_insert_into_sql(macros: Renderer) -> None:
 
 def test_same_columns(macros: Renderer) -> None:
     macros.columns = ["id", "a b"]
-    assert macros.render("same_columns", relation("tmp"), LOG) == ["id", "a b"]
+    assert macros.render("_same_columns", relation("tmp"), LOG) == ["id", "a b"]
     macros.types = {("tmp", "a b"): "decimal(12,4)", ("stg_shop__orders", "a b"): "decimal(12,2)"}
-    assert macros.refusal("same_columns", relation("tmp"), LOG) == (
+    assert macros.refusal("_same_columns", relation("tmp"), LOG) == (
         'model stg_shop__orders: type of column a b is "decimal(12,4)"; allowed: decimal(12,2), as the table has it; '
         "another one needs `dbt build --full-refresh --select stg_shop__orders+`."
     )
@@ -98,29 +98,31 @@ def test_same_columns(macros: Renderer) -> None:
 )
 def test_types_that_spark_does_not_show_whole_are_refused(macros: Renderer, cut: str) -> None:
     macros.columns = ["id", "document"]
-    assert [column.name for column in macros.render("columns_in_relation", LOG)] == ["id", "document"]
+    assert [column.name for column in macros.render("_columns_in_relation", LOG)] == ["id", "document"]
     macros.types = {("tmp", "document"): cut, ("stg_shop__orders", "document"): cut}
-    for refused in (macros.refusal("same_columns", relation("tmp"), LOG), macros.refusal("columns_in_relation", LOG)):
+    for refused in (macros.refusal("_same_columns", relation("tmp"), LOG), macros.refusal("_columns_in_relation", LOG)):
         assert refused.startswith(f'model stg_shop__orders: type of column document is "{cut}"; allowed: a type that ')
         assert "spark.sql.debug.maxToStringFields" in refused
 
 
 def test_require_types_and_own_columns(macros: Renderer) -> None:
     columns = [{"name": "a", "dtype": "int"}]
-    assert not macros.sql("require_types", LOG, columns, {"b": "date"})
-    assert 'column a is "date"; allowed: int, ' in macros.refusal("require_types", LOG, columns, {"a": "date"})
+    assert not macros.sql("_require_types", LOG, columns, {"b": "date"})
+    assert 'column a is "date"; allowed: int, ' in macros.refusal("_require_types", LOG, columns, {"a": "date"})
     names = ("_cdc_x", "_is_deleted", "_deleted_at", "_METADATA", "cdc_x", "_hoodie_is_deleted")
-    own = [macros.render("is_own_column", name) for name in names]
+    own = [macros.render("_is_own_column", name) for name in names]
     assert own == [True, True, True, True, False, False]
     # dbt-spark takes these for no columns of a table, whatever its format is.
-    assert all(macros.render("is_own_column", name) for name in SparkAdapter.HUDI_METADATA_COLUMNS)
+    assert all(macros.render("_is_own_column", name) for name in SparkAdapter.HUDI_METADATA_COLUMNS)
 
 
 @pytest.mark.parametrize("name", ["unit price", "a,b", "a=b", "a(b)", "a\tb"])
 def test_name_that_delta_refuses_is_refused_before(macros: Renderer, name: str) -> None:
     odd = feed(columns=[column("id", "int"), column(name)])
-    assert macros.refusal("require_names_of_delta", "m", odd).startswith(f"m: name of a column is {json.dumps(name)}; ")
+    assert macros.refusal("_require_names_of_delta", "m", odd).startswith(
+        f"m: name of a column is {json.dumps(name)}; "
+    )
     mapped = Renderer(tblproperties={"delta.columnMapping.mode": "name"})
-    assert mapped.does("require_names_of_delta", "m", odd) == []
+    assert mapped.does("_require_names_of_delta", "m", odd) == []
     for harmless in ("order", "Größe", "a.b", "it's", "x`y", "a-b"):
-        assert macros.does("require_names_of_delta", "m", feed(columns=[column(harmless)])) == []
+        assert macros.does("_require_names_of_delta", "m", feed(columns=[column(harmless)])) == []

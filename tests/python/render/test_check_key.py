@@ -20,5 +20,5 @@ def state(answers: Any = None, *, incremental: bool = True, properties: Any = ()
 
 def test_key_conflicts_of_latest_merge() -> None:
     found = state(properties=[("key_conflicts", "3"), ("key_conflict", "it's")])
-    assert r"'it\'s' as first_conflict where true" in found.sql("key_conflicts_of_latest_merge", STATE)
-    assert state().sql("key_conflicts_of_latest_merge", STATE).endswith("where false")
+    assert r"'it\'s' as first_conflict where true" in found.sql("_key_conflicts_of_latest_merge", STATE)
+    assert state().sql("_key_conflicts_of_latest_merge", STATE).endswith("where false")

@@ -18,10 +18,16 @@ def test_rejected_rows(macros: Renderer) -> None:
     assert_parses(sql)
 
 
+def test_offset_findings(macros: Renderer) -> None:
+    sql = macros.render("offset_findings", LOG)
+    assert "change_log = 'silver.stg_shop__orders'" in sql
+    assert_parses(sql)
+
+
 def test_unaccounted_lines_reads_the_newest_batch_again() -> None:
     renderer = shop()
     renderer.answers = {"select max(_cdc_batch)": [{"batch": 7}], "applied.batch <=> 7": FILES}
-    sql = renderer.sql("unaccounted_lines", LOG)
+    sql = renderer.sql("_unaccounted_lines", LOG)
     assert "_metadata.file_path = '/a'" in sql
     assert "where _cdc_batch = 7" in sql
 
@@ -41,20 +47,20 @@ def test_rejected_above_threshold(quarantine: dict[str, Any], allowed: str, whic
     renderer.which = which
     renderer.absent = ("cdc_released_lines",)
     renderer.answers = {"select max(_cdc_batch)": [{"batch": 7}]}
-    sql = renderer.render("rejected_above_threshold", LOG)
+    sql = renderer.render("_rejected_above_threshold", LOG)
     assert allowed in fold(sql)
     latest = "7" if which == "build" else "(select max(_cdc_batch) from silver.stg_shop__orders)"
     assert f"count_if(rejected._cdc_batch = {latest}) as new_rejected_count" in fold(sql)
-    assert f"where {renderer.render('is_decoded')} limit 1) as decoded) = 0 or " in fold(sql)
+    assert f"where {renderer.render('_is_decoded')} limit 1) as decoded) = 0 or " in fold(sql)
     assert_parses(sql)
 
 
 def test_unresolved_above_threshold() -> None:
     state = relation("slv_shop__orders_state")
-    counted = shop(cdc={"unresolved": {"fail_above": 2}}).render("unresolved_above_threshold", state)
+    counted = shop(cdc={"unresolved": {"fail_above": 2}}).render("_unresolved_above_threshold", state)
     assert "from silver.slv_shop__orders_state where _cdc_unresolved_columns is not null" in fold(counted)
     assert counted.endswith("where unresolved_count > 2")
     assert_parses(counted)
-    unread = shop().render("unresolved_above_threshold", state)
+    unread = shop().render("_unresolved_above_threshold", state)
     assert "silver." not in unread
     assert_parses(unread)

@@ -51,23 +51,23 @@ def state(newest: str | None = None, oldest: str | None = None) -> Renderer:
 def test_counted_rows_refuses() -> None:
     renderer = state()
     assert 'delete_policy is "purge"; allowed: soft, hard.' in renderer.refusal(
-        "counted_rows", LOG, PLAIN, "purge", BATCHES, []
+        "_keyless_rows", LOG, PLAIN, "purge", BATCHES, []
     )
-    assert 'meta.cdc.key is ["id"]' in renderer.refusal("counted_rows", LOG, feed(), "soft", BATCHES, [])
+    assert 'meta.cdc.key is ["id"]' in renderer.refusal("_keyless_rows", LOG, feed(), "soft", BATCHES, [])
 
 
 def test_require_countable() -> None:
     renderer = state()
     for options in (PLAIN, {**PLAIN, "replica_identity": "default"}, {**MYSQL, "replica_identity": "undeclared"}):
-        assert renderer.does("require_countable", options) == []
+        assert renderer.does("_require_countable", options) == []
     assert "meta.cdc.replica_identity of a table without a key" in renderer.refusal(
-        "require_countable", {**PLAIN, "replica_identity": "undeclared"}
+        "_require_countable", {**PLAIN, "replica_identity": "undeclared"}
     )
     assert 'meta.cdc.snapshots is "partial"; allowed: complete' in renderer.refusal(
-        "require_countable", {**PLAIN, "snapshots": "partial"}
+        "_require_countable", {**PLAIN, "snapshots": "partial"}
     )
     assert 'meta.cdc.connector of a table without a key is "oracle"' in renderer.refusal(
-        "require_countable", {**PLAIN, "connector": "oracle"}
+        "_require_countable", {**PLAIN, "connector": "oracle"}
     )
 
 
@@ -82,6 +82,6 @@ def test_merge_of_a_table_without_a_key() -> None:
 def test_repeated_rows() -> None:
     renderer = state()
     sql = renderer.sql("current_rows", STATE)
-    assert sql == renderer.sql("current_rows_sql", STATE, feed(**KEYLESS, name="shop.orders"))
+    assert sql == renderer.sql("_current_rows_sql", STATE, feed(**KEYLESS, name="shop.orders"))
     assert "lateral view explode(sequence(cast(1 as bigint), _cdc_row_count)) numbers as _cdc_row_number" in sql
     assert_parses(sql)

@@ -60,22 +60,22 @@ def test_current_state_refuses_a_table_without_a_key_of_which_too_little_is_said
 def test_partitioned_value() -> None:
     renderer = state()
     renderer.partition_by = ["note"]
-    stopped = renderer.sql("partitioned_value", column("note"), "v")
+    stopped = renderer.sql("_partitioned_value", column("note"), "v")
     assert stopped.startswith(
         "if(v in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error('slv_shop__orders_state: partition_by names note, "
     )
     assert stopped.endswith("), v)")
     assert_expression_parses(stopped)
-    assert stopped in renderer.sql("apply_deletes", "latest", feed(), "soft").replace("_cdc_image.`note`", "v")
+    assert stopped in renderer.sql("_apply_deletes", "latest", feed(), "soft").replace("_cdc_image.`note`", "v")
     renderer.partition_by = "NOTE"
-    assert renderer.sql("partitioned_value", column("note"), "v") == stopped
-    assert renderer.sql("partitioned_value", column("other"), "v") == "v"
-    assert renderer.sql("partitioned_value", column("note", "int"), "v") == "v"
+    assert renderer.sql("_partitioned_value", column("note"), "v") == stopped
+    assert renderer.sql("_partitioned_value", column("other"), "v") == "v"
+    assert renderer.sql("_partitioned_value", column("note", "int"), "v") == "v"
     taken = {"cdc": {"empty_partition_value": "null"}}
     renderer.meta = taken
-    assert renderer.sql("partitioned_value", column("note"), "v") == "v"
+    assert renderer.sql("_partitioned_value", column("note"), "v") == "v"
     renderer.meta = {"cdc": {"empty_partition_value": None}}
-    assert renderer.refusal("partitioned_value", column("note"), "v") == (
+    assert renderer.refusal("_partitioned_value", column("note"), "v") == (
         "partitioned_value: model slv_shop__orders_state: meta.cdc.empty_partition_value is not given; "
         "allowed: fail, null."
     )
@@ -85,13 +85,13 @@ def test_current_state_without_news_reads_nothing() -> None:
     renderer = state()
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
     renderer.columns = ["id", "note", "_cdc_position"]
-    sql = renderer.render("state_by_key", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
+    sql = renderer.render("_state_by_key", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
     assert fold(sql).endswith("select * from silver.slv_shop__orders_state where false")
     assert_parses(sql)
     # A column that the table has not yet: dbt adds it from the model's own columns.
     renderer.columns = ["id", "_cdc_position"]
     renderer.answers = {"select concat_ws(": [{"names": ""}]}
-    assert "latest as (" in renderer.sql("state_by_key", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
+    assert "latest as (" in renderer.sql("_state_by_key", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
 
 
 def test_current_state_refuses_a_model_that_would_not_merge() -> None:
@@ -103,7 +103,7 @@ def test_current_state_refuses_a_model_that_would_not_merge() -> None:
 
 
 def test_latest_by_key(macros: Renderer) -> None:
-    sql = macros.sql("latest_by_key", "changes", ["a b", "sel`ect"], ["a b", "note"])
+    sql = macros.sql("_latest_by_key", "changes", ["a b", "sel`ect"], ["a b", "note"])
     assert sql == (
         "select `a b`, `note` from (select *, row_number() over (partition by `a b`, `sel``ect`"
         " order by _cdc_position desc) as _cdc_newest_first from changes) as ordered where _cdc_newest_first = 1"
@@ -113,13 +113,13 @@ def test_latest_by_key(macros: Renderer) -> None:
 
 def test_latest_by_key_refuses_no_key(macros: Renderer) -> None:
     assert (
-        macros.refusal("latest_by_key", "changes", [], ["a"])
+        macros.refusal("_latest_by_key", "changes", [], ["a"])
         == "latest_by_key: key is []; allowed: at least one column."
     )
 
 
 def test_apply_deletes_refuses(macros: Renderer) -> None:
-    assert macros.refusal("apply_deletes", "t", feed(), "purge") == (
+    assert macros.refusal("_apply_deletes", "t", feed(), "purge") == (
         'apply_deletes: delete_policy is "purge"; allowed: soft, hard.'
     )
 
@@ -136,11 +136,11 @@ def test_current_rows_of_a_state_that_leaves_columns_out() -> None:
     renderer.columns = ["id", "_cdc_op"]
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
     assert renderer.sql("current_rows", STATE).startswith("select `id`, _cdc_unresolved_columns, ")
-    assert renderer.render("node_of_relation", STATE) is renderer.nodes["model.state"]
-    assert renderer.render("node_of_relation", relation("dim_day")) is None
+    assert renderer.render("_node_of_relation", STATE) is renderer.nodes["model.state"]
+    assert renderer.render("_node_of_relation", relation("dim_day")) is None
     # Not built yet.
     renderer.columns = []
-    assert renderer.render("feed_of_table", feed(), STATE) == feed()
+    assert renderer.render("_feed_of_table", feed(), STATE) == feed()
 
 
 def test_current_rows_refuses_another_model() -> None:
@@ -245,7 +245,7 @@ def test_record_applied_batches() -> None:
 def test_columns_that_make_versions_are_recorded_without_a_batch() -> None:
     renderer = level("6", "6")
     renderer.answers = {"left: tracked_columns": [{"value": "f1"}], **renderer.answers}
-    assert renderer.render("is_level_with_upstreams") is False
+    assert renderer.render("_is_up_to_date") is False
     assert "('alluvium.tracked_columns' = 'f1', 'alluvium.decl" in renderer.does("record_applied_batches")[-1]
     # Others than before: versions have changed, and no batch tells a mart.
     before = {"key": "alluvium.tracked_columns", "value": "f0"}
@@ -268,21 +268,21 @@ def test_log_of_another_name() -> None:
         {"key": "alluvium.generation", "value": "g1"},
     ]
     renderer.answers = renderer.answers | {"show tblproperties": old}
-    stored = renderer.render("applied_batch_properties", "stg_shop__orders")
+    stored = renderer.render("_applied_batch_properties", "stg_shop__orders")
     assert stored["applied_batch.stg_shop__orders"] == 2
-    assert stored["generation"] == renderer.render("run_id")
+    assert stored["generation"] == renderer.render("_run_id")
     forgotten, told = [sql for sql in renderer.does("record_applied_batches") if sql.startswith("alter table")]
     assert fold(forgotten) == (
         f"alter table {STATE} unset tblproperties if exists "
         "('alluvium.applied_batch.stg_before', 'alluvium.applied_generation.stg_before')"
     )
     assert "'alluvium.generation' = '" in told
-    assert renderer.does("forget_other_log", {"tracked_columns": "f1"}) == []
+    assert renderer.does("_forget_other_log", {"tracked_columns": "f1"}) == []
     # As long as the log is the same, its marts go on.
     renderer.answers = renderer.answers | {
         "show tblproperties": [*level("2", "1").answers["show tblproperties"], old[2]]
     }
-    assert "generation" not in renderer.render("applied_batch_properties", "stg_shop__orders")
+    assert "generation" not in renderer.render("_applied_batch_properties", "stg_shop__orders")
     assert not any("unset" in sql for sql in renderer.does("record_applied_batches"))
 
 
@@ -290,13 +290,13 @@ def test_properties_of_merged_table() -> None:
     """A new table gets them, and no later run."""
     vectors = {"delta.enableDeletionVectors": "true"}
     renderer = level("6", "4")
-    assert renderer.render("properties_of_merged_table") == vectors
+    assert renderer.render("_properties_of_merged_table") == vectors
     assert renderer.does("record_applied_batches")[-1].endswith(", 'delta.enableDeletionVectors' = 'true')")
     known = {"key": "alluvium.generation", "value": "g1"}
     renderer.answers = renderer.answers | {"show tblproperties": [*renderer.answers["show tblproperties"], known]}
     assert "delta." not in renderer.does("record_applied_batches")[-1]
     renderer.tblproperties = {"delta.enableDeletionVectors": "false"}
-    assert renderer.render("properties_of_merged_table") == {}
+    assert renderer.render("_properties_of_merged_table") == {}
 
 
 def test_get_merge_sql_of_a_state_is_guarded() -> None:
@@ -320,10 +320,10 @@ def test_get_merge_sql_of_a_mart_takes_two_nulls_for_one_key(macros: Renderer) -
         "on DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id and DBT_INTERNAL_SOURCE.id_2 = DBT_INTERNAL_DEST.id_2 when"
     )
     ours = theirs.replace(" = ", " <=> ")
-    assert macros.render("with_null_safe_keys", theirs, ["id", "id_2"]) == ours
-    assert macros.render("with_null_safe_keys", theirs, "id_2") == ours.replace("<=>", "=", 1)
-    assert macros.render("with_null_safe_keys", theirs, None) == theirs
-    said = macros.refusal("with_null_safe_keys", theirs, "other")
+    assert macros.render("_with_null_safe_keys", theirs, ["id", "id_2"]) == ours
+    assert macros.render("_with_null_safe_keys", theirs, "id_2") == ours.replace("<=>", "=", 1)
+    assert macros.render("_with_null_safe_keys", theirs, None) == theirs
+    said = macros.refusal("_with_null_safe_keys", theirs, "other")
     assert "dbt-spark's condition on other is not given; allowed: DBT_INTERNAL_SOURCE.other = DBT" in said
     # As a merge of dbt-spark's is rendered, which has no such condition here.
     renderer = level("6", "4")
@@ -375,19 +375,19 @@ BEHIND: dict[str, list[dict[str, Any]]] = {
 
 
 def inputs(renderer: Renderer) -> Any:
-    return renderer.render("inputs_behind", renderer.context()["model"])
+    return renderer.render("_inputs_behind", renderer.context()["model"])
 
 
 def fingerprint(renderer: Renderer) -> str:
-    return str(renderer.render("inputs_fingerprint", renderer.context()["model"]))
+    return str(renderer.render("_inputs_fingerprint", renderer.context()["model"]))
 
 
 def test_newest_commit() -> None:
     extensions = {"set spark.sql.extensions": [{"value": SESSION_OF_HUDI["set"][0]["value"]}]}
     renderer = mart(answers={**BEHIND, **extensions, "call show_commits": [{"commit_time": "20240501"}]})
     state = "silver.slv_shop__orders_state"
-    assert renderer.render("newest_commit", state, "delta") == f"{state} 3 2024-05-01"
-    assert renderer.render("newest_commit", state, "hudi") == f"{state} 20240501"
+    assert renderer.render("_latest_commit", state, "delta") == f"{state} 3 2024-05-01"
+    assert renderer.render("_latest_commit", state, "hudi") == f"{state} 20240501"
 
 
 def test_note_inputs() -> None:
@@ -430,7 +430,7 @@ def noted(inputs: str, stored: str | None) -> Renderer:
 @pytest.mark.parametrize(("stored", "same"), [("a", True), ("b", False), (None, False)])
 def test_has_same_inputs(stored: str | None, same: bool) -> None:
     renderer = noted("a", stored)
-    assert renderer.render("has_same_inputs") is same
+    assert renderer.render("_has_same_inputs") is same
     recorded = any(sql.startswith("alter table") for sql in renderer.does("record_inputs"))
     assert recorded is not same
     renderer.queries.clear()
@@ -452,14 +452,14 @@ def test_overwrite_of_partitions_asks_for_no_mode_of_the_session() -> None:
     renderer.answers["describe detail"] = [{"partitionColumns": '["a b", "id"]'}]
     renderer.partition_by = ["`a b`", "ID"]
     sql = renderer.sql("get_insert_overwrite_sql", relation("tmp"), MART, MART)
-    assert sql == renderer.sql("overwrite_sql", relation("tmp"), MART)
+    assert sql == renderer.sql("_overwrite_sql", relation("tmp"), MART)
     assert sql == (
         f"insert into {MART} replace where `a b` is null or `a b` is not null select `id`, `a b` from silver.tmp"
     )
     assert_parses(sql)
-    assert renderer.render("partitions_of_table", MART) == ["a b", "id"]
+    assert renderer.render("_partitions_of_table", MART) == ["a b", "id"]
     # A column that the mart has no longer.
-    assert renderer.sql("replace_all_sql", relation("tmp"), MART, ["id"], "id").endswith(
+    assert renderer.sql("_replace_all_sql", relation("tmp"), MART, ["id"], "id").endswith(
         "select `id`, null as `a b` from silver.tmp"
     )
     assert not any("partitionOverwriteMode" in query for query in renderer.queries)
@@ -482,18 +482,18 @@ def test_other_partitions_than_those_of_the_table_are_refused(stored: str, named
         renderer.render("get_insert_overwrite_sql", relation("tmp"), MART, MART)
     assert said in str(refused.value.msg)
     renderer.partition_by = [f"`{name}`" for name in json.loads(stored)]
-    assert renderer.render("require_partitions_of_table", "m", MART) == json.loads(stored)
+    assert renderer.render("_require_partitions_of_table", "m", MART) == json.loads(stored)
 
 
 def test_mart_whose_rebuild_was_killed_is_computed_again() -> None:
     """Its rows may be those of the newer SQL, and what they were computed from that of the older one."""
     renderer = noted("a", "a")
-    assert renderer.render("has_same_inputs")
+    assert renderer.render("_has_same_inputs")
     renderer.answers["show tblproperties"] = [
         *renderer.answers["show tblproperties"],
         {"key": "alluvium.rebuild_begun", "value": "run"},
     ]
-    assert not renderer.render("has_same_inputs")
+    assert not renderer.render("_has_same_inputs")
     assert "overwrite" in renderer.sql("get_insert_overwrite_sql", relation("tmp"), MART, MART)
 
 
@@ -514,30 +514,30 @@ def test_partitions_that_would_have_other_values(data_type: str, formats: list[s
         of_query = [SimpleNamespace(name="note", dtype=data_type)]
         if file_format in formats:
             for macro, arguments in (
-                ("partitioned_value", (column("note", data_type), "v")),
-                ("require_partition", ("m", "NOTE", data_type)),
-                ("require_partitions", ("m", of_query)),
+                ("_partitioned_value", (column("note", data_type), "v")),
+                ("_require_partition", ("m", "NOTE", data_type)),
+                ("_require_partitions", ("m", of_query)),
             ):
                 refusal = renderer.refusal(macro, *arguments)
                 assert f'which partition_by names, is "{data_type}"; allowed: a type whose values' in refusal
         else:
-            renderer.render("partitioned_value", column("note", data_type), "v")
-            renderer.render("require_partitions", "m", of_query)
-        renderer.render("require_partition", "m", "other", data_type)
-    assert renderer.render("partition_names") == ["Note"]
+            renderer.render("_partitioned_value", column("note", data_type), "v")
+            renderer.render("_require_partitions", "m", of_query)
+        renderer.render("_require_partition", "m", "other", data_type)
+    assert renderer.render("_partition_names") == ["Note"]
     for name in ("_valid_from", "_VALID_TO", "_cdc_source_ts", "_deleted_at"):
         own = state()
         own.partition_by = name
         refused = 'which partition_by names, is "timestamp"; allowed: a type'
-        assert refused in own.refusal("require_partitions_of_own_columns", "m")
+        assert refused in own.refusal("_require_partitions_of_own_columns", "m")
         assert refused in own.refusal("current_state", LOG)
-    Renderer(partition_by=["_is_current", "country"]).render("require_partitions_of_own_columns", "m")
-    assert Renderer(partition_by=["a", "b"]).render("is_partition", "B") is True
-    assert Renderer().render("is_partition", "a") is False
+    Renderer(partition_by=["_is_current", "country"]).render("_require_partitions_of_own_columns", "m")
+    assert Renderer(partition_by=["a", "b"]).render("_is_partition", "B") is True
+    assert Renderer().render("_is_partition", "a") is False
     for said in ("`at`", "country, at", [" at ", "country"], ["`country`, `at`"]):
-        assert Renderer(partition_by=said).render("is_partition", "AT") is True
+        assert Renderer(partition_by=said).render("_is_partition", "AT") is True
     odd = Renderer(partition_by=["`a``b`,` c`", "d e"])
-    assert odd.render("partition_names") == ["a`b", " c", "d e"]
+    assert odd.render("_partition_names") == ["a`b", " c", "d e"]
 
 
 def test_partitions_of_a_new_table_are_looked_at_before_it_is_made() -> None:
@@ -558,15 +558,15 @@ def test_overwrite_of_a_model_without_inputs_is_dbt_sparks() -> None:
 def test_record_inputs_of_another_strategy_or_a_view_does_nothing() -> None:
     assert mart(strategy="merge").does("record_inputs") == []
     assert mart(materialized="view").does("record_inputs") == []
-    kinds = {kind: mart(materialized=kind).render("is_computed_whole") for kind in ("incremental", "table", "view")}
+    kinds = {kind: mart(materialized=kind).render("_is_computed_whole") for kind in ("incremental", "table", "view")}
     assert kinds == {"incremental": True, "table": True, "view": False}
 
 
 def test_empty_run_asks_nothing_and_applies_nothing() -> None:
     renderer = state()
     renderer.empty = True
-    assert renderer.render("pending_batches", LOG) is None
-    assert renderer.render("next_batch", feed()) == {"number": 0, "after": None, "runs": []}
+    assert renderer.render("_pending_batches", LOG) is None
+    assert renderer.render("_next_batch", feed()) == {"number": 0, "after": None, "runs": []}
     assert renderer.does("delete_vanished_keys", STATE, ["id"]) == []
     assert renderer.queries == []
 
@@ -580,8 +580,8 @@ def test_columns_are_found_in_any_case() -> None:
 
     renderer = mart()
     renderer.context()["adapter"].get_columns_in_relation = spelled
-    assert renderer.called("same_columns")(relation("tmp"), MART) == ["id", "note"]
-    sql = fold(str(renderer.called("replace_all_sql")(relation("tmp"), MART, ["id", "note"], "id")))
+    assert renderer.called("_same_columns")(relation("tmp"), MART) == ["id", "note"]
+    sql = fold(str(renderer.called("_replace_all_sql")(relation("tmp"), MART, ["id", "note"], "id")))
     assert sql.endswith("select `id`, `note`, null as `gone` from silver.tmp")
 
 
@@ -590,7 +590,7 @@ def test_names_that_dbt_spark_does_not_see_are_refused() -> None:
     with pytest.raises(CompilationError, match=r"name of a column is .`#note`.; allowed: a name that does not begin"):
         renderer.render("spark__create_table_as", True, MART, "select 1 as id, 2 as `#note`")
     assert renderer.made == []
-    renderer.render("refuse_hidden_columns", "select '#1', `a#b` from t")
+    renderer.render("_require_no_hidden_columns", "select '#1', `a#b` from t")
     assert "leave this one out with except_column_list" in state().refusal(
-        "require_distinct_names", "m", feed(columns=[column("id"), column("#note")])
+        "_require_distinct_names", "m", feed(columns=[column("id"), column("#note")])
     )

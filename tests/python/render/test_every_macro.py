@@ -6,6 +6,7 @@ import ast
 import re
 import statistics
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,28 @@ PUBLIC = MACROS / "_public__macros.yml"
 MOST_PUBLIC = 28
 LONGEST_BODY = 60
 # Folders of the macros that a model calls, where they are no hooks.
-OF_MODELS = {"changes", "checks", "current", "history", "marts"}
+OF_MODELS = {"models", "marts"}
+# From the lowest to the highest: a macro calls those of its own folder and of the folders before it.
+LAYERS = [
+    "rules",
+    "lib",
+    "feeds",
+    "hudi",
+    "tables",
+    "files",
+    "decode",
+    "state",
+    "history",
+    "marts",
+    "checks",
+    "operations",
+    "purge",
+    "models",
+    "dbt",
+    "deprecated",
+]
+# dbt finds these by their names: overrides, and hooks, in macros/dbt and here.
+HOOKS = {"create_file_ledger", "delete_vanished_keys"}
 # Methods of Renderer whose first argument is a macro.
 RENDERS = {"render", "sql", "does", "refusal"}
 
@@ -118,13 +140,46 @@ def test_median_body_is_under_ten_lines(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in sorted(MACROS.rglob("*.sql")) if path.parent.name not in {"_internal", "deprecated"}],
+    [path for path in sorted(MACROS.rglob("*.sql")) if path.parent.name not in {"lib", "hudi", "deprecated"}],
     ids=lambda path: path.stem,
 )
 def test_file_has_its_macro(path: Path) -> None:
-    """A file is named after the macro that is called from outside of it; two folders group macros of all the others."""
+    """A file is named after the macro that is called from outside of it; three folders have files by subject."""
     here = {name for name, macro in all_macros().items() if macro.path == path}
-    assert here & {path.stem, f"spark__{path.stem}"}
+    assert here & {path.stem, f"_{path.stem}"}
+
+
+def test_a_private_macro_begins_with_an_underscore() -> None:
+    by_name = {name for name, macro in all_macros().items() if macro.path.parent.name in {"dbt", "deprecated"}} | HOOKS
+    without = {name for name in all_macros() if not name.startswith("_")}
+    assert without <= set(documented()) | by_name
+    assert not {name for name in documented() if name.startswith("_")}
+
+
+def file_of(name: str) -> str:
+    """The path of a macro's file below macros/."""
+    return all_macros()[name].path.relative_to(MACROS).as_posix()
+
+
+def calls_of_files() -> dict[str, set[str]]:
+    """The other files whose macros each file's macros call."""
+    calls: dict[str, set[str]] = {file_of(name): set() for name in all_macros()}
+    for name, parsed in parsed_macros().items():
+        for node in parsed.find_all(jinja2.nodes.Getattr):
+            if isinstance(node.node, jinja2.nodes.Name) and node.node.name == PACKAGE:
+                calls[file_of(name)] |= {file_of(node.attr)} - {file_of(name)}
+    return calls
+
+
+def test_no_macro_calls_a_higher_folder() -> None:
+    calls = calls_of_files()
+    assert {path.split("/")[0] for path in calls} == set(LAYERS)
+    rank = {path: LAYERS.index(path.split("/")[0]) for path in calls}
+    assert [(path, callee) for path, callees in calls.items() for callee in callees if rank[callee] > rank[path]] == []
+
+
+def test_no_files_call_each_other_in_a_cycle() -> None:
+    TopologicalSorter(calls_of_files()).prepare()
 
 
 def test_no_macro_is_dispatched() -> None:

@@ -23,7 +23,7 @@ def history(**changes: Any) -> Renderer:
     renderer.this = HISTORY
     renderer.nodes = {**renderer.nodes, "model.history": model(HISTORY.identifier or "", "model.stg")}
     renderer.parents = ["model.stg"]
-    renderer.columns = ["id", "note", *Renderer().render("history_columns"), "_cdc_position", "_cdc_batch"]
+    renderer.columns = ["id", "note", *Renderer().render("_history_columns"), "_cdc_position", "_cdc_batch"]
     renderer.types = {("slv_shop__orders_history", "id"): "int"}
     return renderer
 
@@ -89,7 +89,7 @@ def test_history_refuses() -> None:
     ],
 )
 def test_tracked_columns_refuses(macros: Renderer, lists: Any, refusal: str) -> None:
-    assert f"a: {refusal}" in macros.refusal("tracked_columns", "a", MAPS, *lists)
+    assert f"a: {refusal}" in macros.refusal("_tracked_columns", "a", MAPS, *lists)
 
 
 def test_get_merge_sql_of_a_history() -> None:

@@ -12,24 +12,24 @@ from .harness import Renderer, relation
 
 
 def test_raise_invalid(macros: Renderer) -> None:
-    said = macros.refusal("raise_invalid", "latest_by_key", "key", ["x"], ["a", "b"])
+    said = macros.refusal("_raise_invalid", "latest_by_key", "key", ["x"], ["a", "b"])
     assert said == 'latest_by_key: key is ["x"]; allowed: a, b.'
 
 
 def test_raise_invalid_takes_a_phrase_and_says_what_is_missing(macros: Renderer) -> None:
-    said = macros.refusal("raise_invalid", "current_state", "meta.cdc.key", None, "at least one column")
+    said = macros.refusal("_raise_invalid", "current_state", "meta.cdc.key", None, "at least one column")
     assert said == "current_state: meta.cdc.key is not given; allowed: at least one column."
 
 
 def test_raise_invalid_shows_the_value_as_it_was_written(macros: Renderer) -> None:
-    said = macros.refusal("raise_invalid", "m", "a", "array<'x'> & more", ["b"])
+    said = macros.refusal("_raise_invalid", "m", "a", "array<'x'> & more", ["b"])
     assert said == """m: a is "array<'x'> & more"; allowed: b."""
 
 
 def test_require_one_of(macros: Renderer) -> None:
-    assert macros.render("require_one_of", "m", "a", "soft", ["soft", "hard"]) == "soft"
+    assert macros.render("_require_one_of", "m", "a", "soft", ["soft", "hard"]) == "soft"
     assert (
-        macros.refusal("require_one_of", "m", "a", "Soft", ["soft", "hard"]) == 'm: a is "Soft"; allowed: soft, hard.'
+        macros.refusal("_require_one_of", "m", "a", "Soft", ["soft", "hard"]) == 'm: a is "Soft"; allowed: soft, hard.'
     )
 
 
@@ -71,38 +71,38 @@ def test_require_one_of(macros: Renderer) -> None:
     ],
 )
 def test_feed_of_source_refuses(macros: Renderer, cdc: dict[str, Any], said: str) -> None:
-    message = macros.refusal("feed_of_source", "change_log", source(cdc=cdc))
+    message = macros.refusal("_feed_of_source", "change_log", source(cdc=cdc))
     assert message.startswith(f"change_log: source shop.orders: {said}")
 
 
 def test_feed_of_source_refuses_an_unknown_format(macros: Renderer) -> None:
-    message = macros.refusal("feed_of_source", "decode_debezium", source(using="csv"))
+    message = macros.refusal("_feed_of_source", "decode_debezium", source(using="csv"))
     assert message == 'decode_debezium: source shop.orders: external.using is "csv"; allowed: json, avro, parquet.'
 
 
 def test_feed_columns_refuses(macros: Renderer) -> None:
     untyped = source(columns={"id": {"name": "id"}})
     assert (
-        macros.refusal("feed_columns", "m", untyped)
+        macros.refusal("_feed_columns", "m", untyped)
         == "m: data_type of column id is not given; allowed: a Spark SQL type."
     )
     in_file = untyped | {"original_file_path": "models/bronze/shop/_shop__sources.yml"}
     place = ", in models/bronze/shop/_shop__sources.yml, where a comment `# Answer before the first build` says"
-    assert f"a Spark SQL type{place}" in macros.refusal("feed_columns", "m", in_file)
+    assert f"a Spark SQL type{place}" in macros.refusal("_feed_columns", "m", in_file)
     without_key = source(cdc={"key": None}) | {"original_file_path": in_file["original_file_path"]}
-    assert f"without a key){place}" in macros.refusal("feed_of_source", "m", without_key)
-    assert macros.render("place_of_answer", untyped) == ""
-    assert macros.refusal("require_key", "m", {"key": "id", "columns": []}, ", there").endswith(
+    assert f"without a key){place}" in macros.refusal("_feed_of_source", "m", without_key)
+    assert macros.render("_place_of_answer", untyped) == ""
+    assert macros.refusal("_require_key", "m", {"key": "id", "columns": []}, ", there").endswith(
         "without a key), there."
     )
     none = source(columns={})
-    assert macros.refusal("feed_columns", "m", none).startswith("m: columns is not given; allowed: ")
+    assert macros.refusal("_feed_columns", "m", none).startswith("m: columns is not given; allowed: ")
     misspelt = source(columns={"id": {"name": "id", "data_type": "int", "meta": {"cdc": {"semantics": "x"}}}})
-    assert macros.refusal("feed_columns", "m", misspelt) == (
+    assert macros.refusal("_feed_columns", "m", misspelt) == (
         'm: meta.cdc option of column id is "semantics"; allowed: semantic_type, nullable, default, unsigned.'
     )
     unknown = source(columns={"at": {"name": "at", "data_type": "date", "meta": {"cdc": {"semantic_type": "Date"}}}})
-    assert macros.refusal("feed_columns", "m", unknown).startswith(
+    assert macros.refusal("_feed_columns", "m", unknown).startswith(
         'm: semantic_type of column at (date) is "Date"; allowed: io.debezium.time.Date, '
     )
 
@@ -120,18 +120,18 @@ def test_semantic_type_that_no_value_of_the_column_can_have_is_refused(
     macros: Renderer, data_type: str, semantic_type: str
 ) -> None:
     declared = {"name": "x", "data_type": data_type, "meta": {"cdc": {"semantic_type": semantic_type}}}
-    refusal = macros.refusal("feed_columns", "m", source(columns={"x": declared}))
+    refusal = macros.refusal("_feed_columns", "m", source(columns={"x": declared}))
     assert refusal.startswith(f'm: semantic_type of column x ({data_type}) is "{semantic_type}"; allowed: ')
-    assert semantic_type not in macros.render("semantic_types_for", data_type)
-    assert semantic_type in macros.render("semantic_types_for", "string")
-    kinds = macros.render("semantic_types_by_kind")
-    assert macros.render("semantic_types") == [name for names in kinds.values() for name in names]
+    assert semantic_type not in macros.render("_semantic_types_for", data_type)
+    assert semantic_type in macros.render("_semantic_types_for", "string")
+    kinds = macros.render("_semantic_types_by_kind")
+    assert macros.render("_semantic_types") == [name for names in kinds.values() for name in names]
 
 
 def test_source_without_a_location_is_refused(macros: Renderer) -> None:
     misspelt = source()
     misspelt["external"]["locaton"] = misspelt["external"].pop("location")
-    assert macros.refusal("feed_of_source", "m", misspelt) == (
+    assert macros.refusal("_feed_of_source", "m", misspelt) == (
         "m: source shop.orders: external.location is not given; allowed: the folder of the files."
     )
 
@@ -140,22 +140,22 @@ def test_struct_fields(macros: Renderer) -> None:
     fields = (
         "firstName: STRING, `a, ``b`` >`: Decimal(10, 2) NOT NULL,c map<string, array<int>>, d:struct<e: int, f:int>"
     )
-    assert macros.render("struct_fields", f"struct<{fields}>") == [
+    assert macros.render("_struct_fields", f"struct<{fields}>") == [
         {"name": "firstName", "data_type": "string"},
         {"name": "a, `b` >", "data_type": "decimal(10,2)"},
         {"name": "c", "data_type": "map<string,array<int>>"},
         {"name": "d", "data_type": "struct<e: int, f:int>"},
     ]
-    refusal = macros.refusal("struct_fields", "struct<a int comment 'x'>")
+    refusal = macros.refusal("_struct_fields", "struct<a int comment 'x'>")
     assert refusal.startswith("struct_fields: data_type is \"int comment 'x'\"; allowed: string, ")
-    assert macros.refusal("struct_fields", "struct<a>") == (
+    assert macros.refusal("_struct_fields", "struct<a>") == (
         'struct_fields: data_type is "struct<a>"; allowed: struct<name: type, ...> without comments.'
     )
 
 
 @pytest.mark.parametrize("declared", ["varchar(10)", "time", "array<interval>", "decimal(10,2) unsigned"])
 def test_a_type_that_nothing_is_decoded_to_is_refused(macros: Renderer, declared: str) -> None:
-    assert macros.refusal("normal_type", "m", declared).startswith(f'm: data_type is "{declared}"; allowed: string, ')
+    assert macros.refusal("_normal_type", "m", declared).startswith(f'm: data_type is "{declared}"; allowed: string, ')
 
 
 @pytest.mark.parametrize(
@@ -178,10 +178,10 @@ def test_a_type_that_nothing_is_decoded_to_is_refused(macros: Renderer, declared
 def test_a_default_that_spark_would_not_cast_is_refused(
     macros: Renderer, data_type: str, defaults: list[Any], said: str
 ) -> None:
-    assert macros.render("default_rule", data_type)["pattern"]
+    assert macros.render("_default_rule", data_type)["pattern"]
     for default in defaults:
         declared = source(columns={"a": {"name": "a", "data_type": data_type, "meta": {"cdc": {"default": default}}}})
-        message = macros.refusal("feed_columns", "m", declared)
+        message = macros.refusal("_feed_columns", "m", declared)
         assert message.startswith("m, column a: meta.cdc.default is "), message
         assert f"allowed: {said}" in message
 
@@ -189,34 +189,34 @@ def test_a_default_that_spark_would_not_cast_is_refused(
 @pytest.mark.parametrize("name", ["_cdc_position", "_is_deleted"])
 def test_a_column_with_a_name_of_this_project_is_refused(macros: Renderer, name: str) -> None:
     taken = source(columns={name: {"name": name, "data_type": "int", "meta": {}}})
-    assert macros.refusal("feed_columns", "m", taken).startswith(
+    assert macros.refusal("_feed_columns", "m", taken).startswith(
         f'm: name of a column is "{name}"; allowed: a name that'
     )
 
 
 def test_unsigned_is_for_decimals(macros: Renderer) -> None:
     unsigned = source(columns={"id": {"name": "id", "data_type": "bigint", "meta": {"cdc": {"unsigned": True}}}})
-    assert macros.refusal("feed_columns", "m", unsigned) == (
+    assert macros.refusal("_feed_columns", "m", unsigned) == (
         'm: data_type of the unsigned column id is "bigint"; allowed: decimal(20,0).'
     )
 
 
 def test_require_incremental(macros: Renderer) -> None:
-    assert macros.does("require_incremental", "m", "merge") == []
+    assert macros.does("_require_incremental", "m", "merge") == []
     macros.strategy = "append"
-    assert macros.refusal("require_incremental", "m", "merge") == (
+    assert macros.refusal("_require_incremental", "m", "merge") == (
         'm: model stg_shop__orders: incremental_strategy is "append"; allowed: merge, which m sets itself: delete '
         "`incremental_strategy` from the model and from its folder in dbt_project.yml."
     )
     macros.materialized = "table"
     assert 'materialized is "table"; allowed: incremental, which m sets itself: delete `materialized` from ' in (
-        macros.refusal("require_incremental", "m", "merge")
+        macros.refusal("_require_incremental", "m", "merge")
     )
 
 
 def test_a_threshold_that_nothing_reads_is_refused() -> None:
     refused = shop(cdc={"quarantine": {"warn_above": 1}})
-    assert refused.refusal("feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
+    assert refused.refusal("_feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
         'meta.cdc.quarantine option is "warn_above"; allowed: fail_above.'
     )
 
@@ -225,27 +225,27 @@ def test_a_threshold_that_nothing_reads_is_refused() -> None:
 def test_placeholder_that_is_no_text_is_refused(macros: Renderer, placeholder: object) -> None:
     refused = shop(cdc={"unavailable_value_placeholder": placeholder})
     assert "meta.cdc.unavailable_value_placeholder is " in refused.refusal(
-        "feed_of_relation", "m", relation("shop__orders", "bronze")
+        "_feed_of_relation", "m", relation("shop__orders", "bronze")
     )
     for text in ("hexagon", "hex:5f5fc3bc"):
-        macros.render("require_placeholder", "m", text)
+        macros.render("_require_placeholder", "m", text)
 
 
 def test_a_flattened_feed_needs_a_prefix() -> None:
     refused = shop(cdc={"shape": "flattened", "add_fields_prefix": ""})
-    assert refused.refusal("feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
+    assert refused.refusal("_feed_of_relation", "m", relation("shop__orders", "bronze")).endswith(
         'meta.cdc.add_fields_prefix is ""; allowed: a text such as `__`.'
     )
 
 
 def test_require_key(macros: Renderer) -> None:
-    assert macros.does("require_key", "m", feed(key=[])) == []
-    assert macros.does("require_key", "m", feed(key=["id", "note"])) == []
-    assert macros.refusal("require_key", "m", feed(key="id")).startswith('m: meta.cdc.key is "id"; allowed: a list')
+    assert macros.does("_require_key", "m", feed(key=[])) == []
+    assert macros.does("_require_key", "m", feed(key=["id", "note"])) == []
+    assert macros.refusal("_require_key", "m", feed(key="id")).startswith('m: meta.cdc.key is "id"; allowed: a list')
 
 
 def test_feed_of_relation_refuses_what_it_does_not_know() -> None:
-    message = shop().refusal("feed_of_relation", "current_rows", relation("other"))
+    message = shop().refusal("_feed_of_relation", "current_rows", relation("other"))
     assert (
         message
         == 'current_rows: relation is "silver.other"; allowed: a source with meta.cdc, or a model built from one.'
@@ -254,8 +254,8 @@ def test_feed_of_relation_refuses_what_it_does_not_know() -> None:
 
 def test_feed_of_node() -> None:
     renderer = shop()
-    assert renderer.render("feed_of_node", "m", renderer.nodes["model.slv"])["name"] == "shop.orders"
-    message = renderer.refusal("feed_of_node", "current_rows", model("dim_day"))
+    assert renderer.render("_feed_of_node", "m", renderer.nodes["model.slv"])["name"] == "shop.orders"
+    message = renderer.refusal("_feed_of_node", "current_rows", model("dim_day"))
     assert message.startswith('current_rows: model dim_day is "not built from a source"; allowed: ')
 
 
@@ -266,15 +266,15 @@ def test_generate_schema_name(macros: Renderer) -> None:
 
 def test_require_threshold(macros: Renderer) -> None:
     for allowed in (0, 3, "5 %", "0.1%", "100 %"):
-        assert not macros.sql("require_threshold", "s", "meta.cdc.quarantine", {"fail_above": allowed})
+        assert not macros.sql("_require_threshold", "s", "meta.cdc.quarantine", {"fail_above": allowed})
     rows = "allowed: a number of rows, such as 0"
     for limit in ("many", -1, 1.5, None, "101 %", "%", "-1 %", True):
-        message = macros.refusal("require_threshold", "s", "meta.cdc.quarantine", {"fail_above": limit})
+        message = macros.refusal("_require_threshold", "s", "meta.cdc.quarantine", {"fail_above": limit})
         assert message.startswith("s: meta.cdc.quarantine.fail_above is ")
         assert message.endswith(rows + ', or a share of the latest batch, such as "5 %".')
-    assert macros.refusal("require_threshold", "s", "meta.cdc.unresolved", {"fail_above": "5 %"}).endswith(rows + ".")
-    assert [macros.render("share_of_threshold", limit) for limit in ("2.5 %", 3)] == [2.5, None]
-    assert "option is" in macros.refusal("require_threshold", "s", "meta.cdc.quarantine", {"above": 1})
+    assert macros.refusal("_require_threshold", "s", "meta.cdc.unresolved", {"fail_above": "5 %"}).endswith(rows + ".")
+    assert [macros.render("_share_of_threshold", limit) for limit in ("2.5 %", 3)] == [2.5, None]
+    assert "option is" in macros.refusal("_require_threshold", "s", "meta.cdc.quarantine", {"above": 1})
 
 
 SHARED: dict[str, Sequence[Mapping[str, Any]]] = {"set alluvium.is_shared": [{"value": "true"}]}
@@ -287,7 +287,7 @@ def test_claim_session() -> None:
     assert own.queries == ["set alluvium.is_shared"]
     free = Renderer(answers=dict(SHARED))
     free.render("claim_session")
-    assert free.queries[-1] == f"set alluvium.build = {free.render('run_id')}"
+    assert free.queries[-1] == f"set alluvium.build = {free.render('_run_id')}"
     taken = Renderer(answers=SHARED | {"set alluvium.build": [{"value": "b1"}]})
     with pytest.raises(
         CompilationError, match=r"another build \(b1\) has the session .*release_session --target local"
@@ -299,7 +299,7 @@ def test_claim_session() -> None:
     model = SimpleNamespace(resource_type="model", schema="silver", config=SimpleNamespace(materialized="table"))
     mending = Renderer(nodes={"m": model}, selected=["m"], answers=SHARED | {"show tables": []})
     looked = [f"show tables in silver like '*__{word}_*'" for word in ("rebuilt", "replaced")]
-    assert mending.does("claim_session")[-3:] == [f"set alluvium.build = {mending.render('run_id')}", *looked]
+    assert mending.does("claim_session")[-3:] == [f"set alluvium.build = {mending.render('_run_id')}", *looked]
 
 
 def test_release_session() -> None:
@@ -317,7 +317,7 @@ def test_release_session() -> None:
 @pytest.mark.parametrize("claim", ["mine", "b1", "<undefined>"])
 def test_build_ends_its_own_claim_alone(claim: str) -> None:
     mine = Renderer(answers=SHARED | {"reset": [], "show views": []})
-    mine.answers["set alluvium.build"] = [{"value": mine.render("run_id") if claim == "mine" else claim}]
+    mine.answers["set alluvium.build"] = [{"value": mine.render("_run_id") if claim == "mine" else claim}]
     mine.render("release_session")
     assert mine.queries[2:] == (["show views", "reset alluvium.build"] if claim == "mine" else [])
 
@@ -330,15 +330,15 @@ def test_hidden_text_is_refused() -> None:
     }
     renderer = Renderer(answers=dict(answers))
     with pytest.raises(CompilationError, match="m: Spark hides the value of n: "):
-        renderer.render("require_shown", "m", "n", hidden)
+        renderer.render("_require_shown", "m", "n", hidden)
     with pytest.raises(CompilationError, match="m: Spark hides the value of n: "):
-        renderer.render("text_of_shown", "m", "n", hidden)
+        renderer.render("_text_of_shown", "m", "n", hidden)
     with pytest.raises(CompilationError, match=r"session_setting: Spark hides the value of spark\.x: "):
-        renderer.render("session_setting", "spark.x")
+        renderer.render("_session_setting", "spark.x")
     with pytest.raises(CompilationError, match=r"table_properties: Spark hides the value of \S+orders: cut_batch: "):
-        renderer.render("table_properties", relation("orders"))
-    assert [renderer.render("is_hidden", shown) for shown in (hidden, "a")] == [True, False]
-    assert renderer.render("text_of_shown", "m", "n", 7) == 7  # dbt makes texts of digits numbers
+        renderer.render("_table_properties", relation("orders"))
+    assert [renderer.render("_is_hidden", shown) for shown in (hidden, "a")] == [True, False]
+    assert renderer.render("_text_of_shown", "m", "n", 7) == 7  # dbt makes texts of digits numbers
 
 
 def test_require_name_of_its_own() -> None:
@@ -346,7 +346,7 @@ def test_require_name_of_its_own() -> None:
     other = model("orders") | {"schema": "gold", "config": {"materialized": "incremental"}}
     nodes = {"model.alluvium.orders": other}
     mine = Renderer(this=relation("Orders"), nodes=nodes)
-    refused = mine.refusal("require_name_of_its_own", "m")
+    refused = mine.refusal("_require_name_of_its_own", "m")
     allowed = "one that no incremental model, or table of Hudi's, has in another schema"
     assert refused.startswith(f'm: model Orders: name of its table is "Orders"; allowed: {allowed}')
     assert "as orders has in gold: dbt would take the rows of the one for the other's" in refused
@@ -354,14 +354,16 @@ def test_require_name_of_its_own() -> None:
         mine.render("spark__create_table_as", True, relation("Orders"), "select 1")
     assert mine.made == []
     mine.queries.clear()
-    assert Renderer(this=relation("items"), nodes=nodes).does("require_name_of_its_own", "m") == []
+    assert Renderer(this=relation("items"), nodes=nodes).does("_require_name_of_its_own", "m") == []
     other["config"] = {"materialized": "table", "file_format": "delta"}
-    assert mine.does("require_name_of_its_own", "m") == []
-    assert mine.render("has_view_of_rows", other | {"config": {"materialized": "table", "file_format": "hudi"}}) is True
+    assert mine.does("_require_name_of_its_own", "m") == []
+    assert (
+        mine.render("_has_view_of_rows", other | {"config": {"materialized": "table", "file_format": "hudi"}}) is True
+    )
     unasked = Renderer(this=relation("Orders"), nodes={"model.alluvium.orders": model("orders")}, materialized="table")
     assert unasked.render("spark__create_table_as", False, relation("Orders"), "select 1") == "dbt-spark's own table"
     other |= {"schema": "silver", "config": {"materialized": "incremental"}}
-    assert mine.does("require_name_of_its_own", "m") == []
+    assert mine.does("_require_name_of_its_own", "m") == []
 
 
 def test_rows_of_another_build_are_not_replaced() -> None:

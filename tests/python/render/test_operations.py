@@ -44,19 +44,19 @@ def operated(**answers: Any) -> Renderer:
 
 def test_change_logs() -> None:
     renderer = operated()
-    found = renderer.render("change_logs", "m", "shop", None)
+    found = renderer.render("_change_logs", "m", "shop", None)
     assert [log["relation"].render() for log in found] == ["silver.stg_shop__orders", "silver.stg_shop__parts"]
-    assert len(renderer.render("change_logs", "m")) == 2
-    (log,) = renderer.render("change_logs_of_entity", "m", "shop", "orders")
+    assert len(renderer.render("_change_logs", "m")) == 2
+    (log,) = renderer.render("_change_logs_of_entity", "m", "shop", "orders")
     assert log["feed"]["name"] == "shop.orders"
-    assert renderer.refusal("change_logs", "m", "erp") == 'm: source is "erp"; allowed: shop.'
-    assert renderer.refusal("change_logs", "m", None, "orders") == "m: source is not given; allowed: shop."
-    assert renderer.refusal("change_logs", "m", "shop", "cars") == (
+    assert renderer.refusal("_change_logs", "m", "erp") == 'm: source is "erp"; allowed: shop.'
+    assert renderer.refusal("_change_logs", "m", None, "orders") == "m: source is not given; allowed: shop."
+    assert renderer.refusal("_change_logs", "m", "shop", "cars") == (
         'm: source shop: entity is "cars"; allowed: orders, parts.'
     )
     renderer.absent = ["cdc_purge_ledger", "stg_shop__orders"]
     assert "allowed: one that has been built; `dbt build --select stg_shop__orders+` builds it" in renderer.refusal(
-        "change_logs_of_entity", "m", "shop", "orders"
+        "_change_logs_of_entity", "m", "shop", "orders"
     )
 
 
@@ -67,7 +67,7 @@ def test_reset_entity() -> None:
     (*_, last) = renderer.does("reset_entity", "shop", "orders", False)
     assert last == (
         "alter table silver.stg_shop__orders set tblproperties "
-        f"('alluvium.rebuild_requested' = '{renderer.render('run_id')}')"
+        f"('alluvium.rebuild_requested' = '{renderer.render('_run_id')}')"
     )
     assert operated().refusal("reset_entity", "shop", "orders", "no") == (
         'reset_entity: dry_run is "no"; allowed: True, False.'
@@ -75,9 +75,9 @@ def test_reset_entity() -> None:
     renderer.execute = False
     assert renderer.does("reset_entity", "no source", "orders") == []
     renderer = operated(**{"as rewritten_count": [{"file_count": 1, "first_path": "file:/a"}]})
-    logs = renderer.render("change_logs_of_entity", "reset_entity", "shop", "orders")
+    logs = renderer.render("_change_logs_of_entity", "reset_entity", "shop", "orders")
     with pytest.raises(CompilationError, match="file:/a"):
-        renderer.render("reset_logs", logs, False)
+        renderer.render("_reset_logs", logs, False)
 
 
 MATCH = {"pattern": "a*", "file_count": 2, "listed_count": 2, "line_count": 9, "missing_path": None}
@@ -89,7 +89,7 @@ def test_replay_files() -> None:
     assert renderer.messages[0] == "replay_files: a*: 2 files, 9 lines are read again"
     assert renderer.messages[-1].startswith("replay_files: nothing is changed")
     (*_, last) = renderer.does("replay_files", "shop", "orders", ["a*"], False)
-    assert last == renderer.sql("request_replay_sql", relation("shop__orders__files", "bronze"), LOG, ["a*"])
+    assert last == renderer.sql("_request_replay_sql", relation("shop__orders__files", "bronze"), LOG, ["a*"])
 
 
 @pytest.mark.parametrize("files", [None, [], "a", [""], [1], {"a": 1}])
@@ -101,29 +101,29 @@ def test_replay_of_no_list_of_paths_is_refused(files: Any) -> None:
 
 def test_replay_of_unknown_or_missing_files_is_refused() -> None:
     renderer = operated()
-    (log,) = renderer.render("change_logs_of_entity", "m", "shop", "orders")
-    assert renderer.sql("refuse_files_without_match", log, ["a*"], [MATCH]) == ""
+    (log,) = renderer.render("_change_logs_of_entity", "m", "shop", "orders")
+    assert renderer.sql("_require_match_of_files", log, ["a*"], [MATCH]) == ""
     assert 'files is "b"; allowed: files that silver.stg_shop__orders was read from' in renderer.refusal(
-        "refuse_files_without_match", log, ["a*", "b"], [MATCH]
+        "_require_match_of_files", log, ["a*", "b"], [MATCH]
     )
     assert 'files is "file:/a"; allowed: files that still lie at /landing/orders' in renderer.refusal(
-        "refuse_files_without_match", log, ["a*"], [MATCH | {"missing_path": "file:/a"}]
+        "_require_match_of_files", log, ["a*"], [MATCH | {"missing_path": "file:/a"}]
     )
-    renderer.does("announce_replay", log, [MATCH])
+    renderer.does("_announce_replay", log, [MATCH])
     assert len(renderer.messages) == 2
     renderer.answers["select pattern"] = [MATCH]
-    assert len(renderer.does("request_replay", [log], ["a*"], True)) == 4
+    assert len(renderer.does("_request_replay", [log], ["a*"], True)) == 4
 
 
 def test_require_texts(macros: Renderer) -> None:
-    assert macros.sql("require_texts", "m", "a", ["b"], "texts") == ""
-    assert macros.refusal("require_texts", "m", "a", "b", "texts") == 'm: a is "b"; allowed: texts.'
+    assert macros.sql("_require_texts", "m", "a", ["b"], "texts") == ""
+    assert macros.refusal("_require_texts", "m", "a", "b", "texts") == 'm: a is "b"; allowed: texts.'
 
 
 def test_dry_runs(macros: Renderer) -> None:
-    assert macros.sql("require_dry_run", "m", True) == ""
-    assert macros.refusal("require_dry_run", "m", 2) == "m: dry_run is 2; allowed: True, False."
-    macros.does("announce_dry_run", "m")
+    assert macros.sql("_require_dry_run", "m", True) == ""
+    assert macros.refusal("_require_dry_run", "m", 2) == "m: dry_run is 2; allowed: True, False."
+    macros.does("_announce_dry_run", "m")
     assert macros.messages == ["m: nothing is changed; `dry_run: false` does it"]
 
 
@@ -141,7 +141,7 @@ def test_compact_tables() -> None:
     refusal = operated().refusal("compact_tables", ["slv_shop__orders"])
     assert refusal.startswith('compact_tables: models is "slv_shop__orders"; allowed: cdc_file_ledger, cdc_released')
     assert operated().refusal("compact_tables", "stg_shop__orders").endswith("a list of names, or none for all.")
-    assert renderer.does("compact", [], True) == []
+    assert renderer.does("_compact", [], True) == []
 
 
 def test_vacuum_tables() -> None:
@@ -166,42 +166,42 @@ def test_vacuum_tables() -> None:
     for hours in (167, "168", 200.5):
         assert "a number of hours from 168 on" in operated().refusal("vacuum_tables", retention_hours=hours)
     assert "a number of hours." in operated().refusal("vacuum_tables", retention_hours=-1, allow_short_retention=True)
-    assert len(renderer.does("vacuum", [], 168, False, True)) == 2
+    assert len(renderer.does("_vacuum", [], 168, False, True)) == 2
 
 
 def test_ledger_report() -> None:
     renderer = operated(**{"from silver.cdc_file_ledger": [], "from silver.cdc_run_ledger": []})
     files, runs = renderer.does("ledger_report", "shop", "orders", 3)
-    logs = renderer.render("change_logs", "m", "shop", "orders")
-    assert renderer.render("tables_of_logs", logs) == [LOG, STATE]
-    assert files == renderer.sql("entries_report_sql", logs)
-    assert runs == renderer.sql("runs_report_sql", [LOG, STATE], 3)
+    logs = renderer.render("_change_logs", "m", "shop", "orders")
+    assert renderer.render("_tables_of_logs", logs) == [LOG, STATE]
+    assert files == renderer.sql("_entries_report_sql", logs)
+    assert runs == renderer.sql("_runs_report_sql", [LOG, STATE], 3)
     assert "table_name in ('silver.stg_shop__orders', 'silver.slv_shop__orders_state')" in runs
     assert_parses(files)
     assert_parses(runs)
     assert operated().refusal("ledger_report", runs=0) == "ledger_report: runs is 0; allowed: a number from 1 on."
-    assert operated().refusal("require_number_of_rows", "m", "rows", "1") == (
+    assert operated().refusal("_require_number_of_rows", "m", "rows", "1") == (
         'm: rows is "1"; allowed: a number from 1 on.'
     )
     renderer.absent = ["cdc_purge_ledger", "cdc_file_ledger"]
     with pytest.raises(CompilationError, match="allowed: one that a build has made"):
-        renderer.render("show_ledger", logs, 3)
+        renderer.render("_show_ledger", logs, 3)
 
 
 def test_quarantine_report() -> None:
     renderer = operated(**{"with order": [], "select change_log, reject_reason": []})
     (query,) = renderer.does("quarantine_report", "shop", None, 2)
-    assert query == renderer.sql("quarantine_report_sql", [LOG, relation("stg_shop__parts")], 2)
-    assert_parses(renderer.render("quarantine_report_sql", [LOG], 2))
+    assert query == renderer.sql("_quarantine_report_sql", [LOG, relation("stg_shop__parts")], 2)
+    assert_parses(renderer.render("_quarantine_report_sql", [LOG], 2))
     assert "left join silver.cdc_released_lines as released on released.change_log =" in renderer.sql(
-        "rejected_lines_sql", LOG
+        "_rejected_lines_sql", LOG
     )
     renderer.absent = ["cdc_purge_ledger", "cdc_released_lines", "stg_shop__orders"]
     assert "false as is_released from silver.stg_shop__orders as rejected where" in renderer.sql(
-        "rejected_lines_sql", LOG
+        "_rejected_lines_sql", LOG
     )
-    logs = renderer.render("change_logs", "m", "shop", "orders")
-    assert renderer.does("show_quarantine", logs, 1) == []
+    logs = renderer.render("_change_logs", "m", "shop", "orders")
+    assert renderer.does("_show_quarantine", logs, 1) == []
     assert renderer.messages[-1] == "quarantine_report: no change log is built yet"
 
 
@@ -212,7 +212,7 @@ def test_release_rejected_lines() -> None:
     assert all(query.startswith("select count(*)") for query in renderer.does("release_rejected_lines", **given))
     assert renderer.messages[-2] == "release_rejected_lines: silver.stg_shop__orders: 4 rejected lines released"
     (*_, create, insert) = renderer.does("release_rejected_lines", **given, dry_run=False)
-    assert create == renderer.sql("create_released_lines_sql", renderer.render("released_lines"))
+    assert create == renderer.sql("_create_released_lines_sql", renderer.render("_released_lines"))
     assert insert.startswith("insert into silver.cdc_released_lines select 'silver.stg_shop__orders' as change_log")
     (*_, delete) = renderer.does("release_rejected_lines", **given, take_back=True, dry_run=False)
     assert delete == (
@@ -278,10 +278,10 @@ def test_should_full_refresh(properties: dict[str, str], generation: str | None,
     assert renderer.render("should_full_refresh") is expected
     assert renderer.run_state[f"is_to_be_rebuilt of {STATE}"] is expected
     assert len(renderer.messages) == expected
-    assert (renderer.render("reason_to_rebuild", STATE) is not None) is expected
+    assert (renderer.render("_reason_to_rebuild", STATE) is not None) is expected
     assert rebuilt(properties, generation, flag_full_refresh=True).render("should_full_refresh")
     for which in ("compile", "test"):
-        assert not rebuilt(properties, generation, which=which).render("is_to_be_rebuilt")
+        assert not rebuilt(properties, generation, which=which).render("_is_to_be_rebuilt")
     unlike: list[dict[str, Any]] = [
         {"empty": True},
         {"absent": ["cdc_purge_ledger", "slv_shop__orders_state"]},
@@ -290,7 +290,7 @@ def test_should_full_refresh(properties: dict[str, str], generation: str | None,
         {"kind": "current_rows"},
     ]
     for changes in unlike:
-        assert not rebuilt(properties, generation, **changes).render("is_to_be_rebuilt")
+        assert not rebuilt(properties, generation, **changes).render("_is_to_be_rebuilt")
 
 
 def test_table_that_must_not_be_built_anew_is_refused() -> None:
@@ -309,7 +309,7 @@ def test_table_with_a_comma_in_a_name_is_not_replaced() -> None:
     for changes in ({"absent": ["cdc_purge_ledger", "slv_shop__orders_state"]}, {"columns": ["id", "a;b"]}):
         renderer = rebuilt({APPLIED: "a"}, "a", flag_full_refresh=True, **changes)
         assert renderer.render("should_full_refresh")
-        assert renderer.render("require_replaceable").strip() == ""
+        assert renderer.render("_require_replaceable").strip() == ""
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_time_of_another_clock_asks_for_the_views(declared: str, stored: str, as
         with pytest.raises(CompilationError, match=r"column at is .*; allowed: .* silver\.slv_shop__orders,"):
             renderer.render("should_full_refresh")
         with pytest.raises(CompilationError, match="the views over it are built, too"):
-            renderer.render("require_views_of_clock", table)
+            renderer.render("_require_views_of_clock", table)
     else:
         assert renderer.render("should_full_refresh")
-        assert renderer.render("require_views_of_clock", table).strip() == ""
+        assert renderer.render("_require_views_of_clock", table).strip() == ""

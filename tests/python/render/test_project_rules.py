@@ -78,6 +78,13 @@ def test_parsing_warns_of_nothing(parsed: Parsed) -> None:
     assert said == []
 
 
+def test_the_docs_site_shows_public_macros_alone(parsed: Parsed) -> None:
+    own = [macro for macro in parsed.manifest["macros"].values() if macro["package_name"] == "alluvium"]
+    macros = {macro["name"] for macro in own if macro["docs"]["show"] and not macro["name"].startswith("test_")}
+    assert macros == {macro["name"] for macro in own if macro["patch_path"]}
+    assert 0 < len(macros) < len(own) / 20
+
+
 def test_compiling_asks_no_table(parsed: Parsed) -> None:
     """Nothing is built yet: every model, every test and every hook renders without the warehouse."""
     assert parsed.queries == []

@@ -241,7 +241,7 @@ def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
     mart = {"schema": "gold", "alias": "agg_sales", "config": {"file_format": "delta"}}
     tables = {"logs": [log], "states": [], "histories": [], "others": [mart]}
     macros.tables_of_hudi = ["agg_sales"]
-    ran = macros.does("vacuum_tables_of_feed", tables, 168)
+    ran = macros.does("_vacuum_tables_of_feed", tables, 168)
     assert [sql for sql in ran if sql.startswith(("vacuum", "call run"))] == [
         f"vacuum {LOG} retain 168 hours",
         "call run_clean(table => 'gold.agg_sales', clean_policy => 'KEEP_LATEST_BY_HOURS', hours_retained => 168)",
@@ -250,7 +250,7 @@ def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
     assert "'20261124120000000' <= date_format(" in asked
     assert "- interval 168 hours" in asked
     macros.answers["as is_older"] = [{"is_older": True}]
-    (cleaned,) = [sql for sql in macros.does("vacuum_tables_of_feed", tables, 168) if sql.startswith("call run")]
+    (cleaned,) = [sql for sql in macros.does("_vacuum_tables_of_feed", tables, 168) if sql.startswith("call run")]
     assert cleaned.endswith("clean_policy => 'KEEP_LATEST_FILE_VERSIONS', file_versions_retained => 1)")
 
 
@@ -263,12 +263,12 @@ def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
 )
 def test_feeds_that_are_refused(cdc: dict[str, Any], more: dict[str, Any], said: str) -> None:
     renderer = shop(cdc=cdc)
-    assert said in renderer.refusal("feed_to_purge", "shop", "orders", more.get("later_events", "purge"))
+    assert said in renderer.refusal("_feed_to_purge", "shop", "orders", more.get("later_events", "purge"))
 
 
 def test_key_with_elements_is_refused() -> None:
     renderer = shop(columns={"id": {"name": "id", "data_type": "array<int>", "meta": {}}})
-    assert "data_type of key column id" in renderer.refusal("feed_to_purge", "shop", "orders", "purge")
+    assert "data_type of key column id" in renderer.refusal("_feed_to_purge", "shop", "orders", "purge")
 
 
 @pytest.mark.parametrize(
@@ -288,9 +288,9 @@ def test_key_with_elements_is_refused() -> None:
 )
 def test_require_value_of_key(macros: Renderer, data_type: str, value: Any, is_taken: bool) -> None:
     if is_taken:
-        assert macros.does("require_value_of_key", "m", column("id", data_type), value) == []
+        assert macros.does("_require_value_of_key", "m", column("id", data_type), value) == []
     else:
-        assert "a text in quotes" in macros.refusal("require_value_of_key", "m", column("id", data_type), value)
+        assert "a text in quotes" in macros.refusal("_require_value_of_key", "m", column("id", data_type), value)
 
 
 # The barrier
@@ -300,14 +300,14 @@ def test_require_value_of_key(macros: Renderer, data_type: str, value: Any, is_t
 
 
 def test_purge_ledger_sql(macros: Renderer) -> None:
-    ledger = macros.render("purge_ledger")
-    assert_parses(macros.render("create_purge_ledger_sql", ledger))
+    ledger = macros.render("_purge_ledger")
+    assert_parses(macros.render("_create_purge_ledger_sql", ledger))
     for until in (None, "0001"):
-        assert_parses(macros.render("record_purge_sql", feed(), [HASH], until, REQUEST))
-    assert "reason = 'it\\'s 17'" in macros.sql("record_purge_sql", feed(), [HASH], None, REQUEST)
-    assert_parses(macros.render("complete_purge_sql", feed()))
-    assert_parses(macros.render("unfinished_purges_sql", feed(), [HASH]))
-    assert_parses(macros.render("purged_keys_of_feed_sql", feed()))
-    assert_parses(macros.render("barred_keys_sql", feed(), True))
-    assert macros.render("is_purge_of", feed()) == "source = 'shop' and entity = 'orders'"
-    assert macros.render("literal_or_null", None) == "cast(null as string)"
+        assert_parses(macros.render("_record_purge_sql", feed(), [HASH], until, REQUEST))
+    assert "reason = 'it\\'s 17'" in macros.sql("_record_purge_sql", feed(), [HASH], None, REQUEST)
+    assert_parses(macros.render("_complete_purge_sql", feed()))
+    assert_parses(macros.render("_unfinished_purges_sql", feed(), [HASH]))
+    assert_parses(macros.render("_purged_keys_of_feed_sql", feed()))
+    assert_parses(macros.render("_filtered_keys_sql", feed(), True))
+    assert macros.render("_is_purge_of", feed()) == "source = 'shop' and entity = 'orders'"
+    assert macros.render("_literal_or_null", None) == "cast(null as string)"

@@ -76,10 +76,10 @@ def test_reconcile_refuses(arguments: dict[str, Any], message: str) -> None:
     ],
 )
 def test_dump_value_refuses_what_could_change_it(macros: Renderer, data_type: str, given: str) -> None:
-    assert "reconcile: type of the dump's column c is " in macros.refusal("dump_value", column("c", data_type), given)
+    assert "reconcile: type of the dump's column c is " in macros.refusal("_dump_value", column("c", data_type), given)
 
 
 def test_column_that_the_dump_has_not(macros: Renderer) -> None:
-    assert macros.refusal("dump_value", column("c", "int"), None) == (
+    assert macros.refusal("_dump_value", column("c", "int"), None) == (
         "reconcile: column c of the dump is not given; allowed: a dump that has it, or `columns` without it."
     )

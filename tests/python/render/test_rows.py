@@ -24,9 +24,9 @@ BATCH = {"number": 1, "after": None, "runs": None}
 
 
 def rows(**options: Any) -> dict[str, Any]:
-    """A feed of rows as `apply_clauses` leaves it."""
+    """A feed of rows as `_apply_clauses` leaves it."""
     made = feed(**{"columns": COLUMNS, **ROW, "sequence_by": ["size"], **options})
-    Renderer().render("apply_clauses", SUBJECT, made)
+    Renderer().render("_apply_clauses", SUBJECT, made)
     return made
 
 
@@ -56,7 +56,7 @@ def test_change_log_of_rows_compiles_without_a_query() -> None:
 
 
 def test_change_log_of_rows_in_order_of_a_number(macros: Renderer) -> None:
-    assert_parses(macros.render("change_log_sql", rows(), BATCH))
+    assert_parses(macros.render("_change_log_sql", rows(), BATCH))
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_change_log_of_rows_refuses_before_any_query(cdc: dict[str, Any], said: 
 
 
 def test_clauses_of_rows_are_refused_beside_an_envelope(macros: Renderer) -> None:
-    macros.render("refuse_clauses_of_rows", SUBJECT, feed())
+    macros.render("_require_no_clauses_of_rows", SUBJECT, feed())
     for option, value in {"apply_as_deletes": "true", "ignore_null_updates": True}.items():
-        said = macros.refusal("refuse_clauses_of_rows", SUBJECT, feed(**{option: value}))
+        said = macros.refusal("_require_no_clauses_of_rows", SUBJECT, feed(**{option: value}))
         assert said.startswith(f"{SUBJECT}: meta.cdc.{option} of shape envelope is ")
 
 
@@ -118,43 +118,43 @@ def test_source_with_a_clause_of_rows_is_refused() -> None:
 
 
 def test_one_option(macros: Renderer) -> None:
-    assert macros.render("one_option", SUBJECT, {"a": None, "b": []}, "a", "b") == []
-    assert macros.render("one_option", SUBJECT, {"a": 1, "b": None}, "a", "b") == 1
-    assert "b is 2" in macros.refusal("one_option", SUBJECT, {"a": 1, "b": 2}, "a", "b")
+    assert macros.render("_one_option", SUBJECT, {"a": None, "b": []}, "a", "b") == []
+    assert macros.render("_one_option", SUBJECT, {"a": 1, "b": None}, "a", "b") == 1
+    assert "b is 2" in macros.refusal("_one_option", SUBJECT, {"a": 1, "b": 2}, "a", "b")
 
 
 def test_apply_order_refuses_the_columns_of_an_envelope(macros: Renderer) -> None:
-    assert macros.refusal("apply_order", SUBJECT, feed(order_by="id")) == (
+    assert macros.refusal("_apply_order", SUBJECT, feed(order_by="id")) == (
         f'{SUBJECT}: meta.cdc.order_by of shape envelope is "id"; allowed: None, position, offset, timestamp.'
     )
-    assert "sequence_by of shape envelope" in macros.refusal("apply_order", SUBJECT, feed(sequence_by="id"))
+    assert "sequence_by of shape envelope" in macros.refusal("_apply_order", SUBJECT, feed(sequence_by="id"))
 
 
 def test_require_sequence_column(macros: Renderer) -> None:
     for data_type in ("double", "boolean", "decimal(38,2)"):
         made = feed(columns=[column("x", data_type)])
-        assert "data_type of the column x" in macros.refusal("require_sequence_column", SUBJECT, made, "x")
-    for data_type in (*macros.render("sortable_types"), "decimal(37,10)"):
-        macros.render("require_sequence_column", SUBJECT, feed(columns=[column("x", data_type)]), "x")
+        assert "data_type of the column x" in macros.refusal("_require_sequence_column", SUBJECT, made, "x")
+    for data_type in (*macros.render("_sortable_types"), "decimal(37,10)"):
+        macros.render("_require_sequence_column", SUBJECT, feed(columns=[column("x", data_type)]), "x")
 
 
 def test_refuse_undecided_truncates(macros: Renderer) -> None:
-    macros.render("refuse_undecided_truncates", SUBJECT, rows(apply_as_truncates="Op = 'T'"))
+    macros.render("_require_decided_truncates", SUBJECT, rows(apply_as_truncates="Op = 'T'"))
     by_offset = {**rows(), "apply_as_truncates": "true", "order_by": "offset"}
     assert "offsets of two partitions do not compare" in macros.refusal(
-        "refuse_undecided_truncates", SUBJECT, by_offset
+        "_require_decided_truncates", SUBJECT, by_offset
     )
 
 
 def test_tied_rows() -> None:
     log = relation("stg_shop__orders")
-    sql = declared(sequence_by="size", except_column_list=["Op"]).render("tied_rows", log)
+    sql = declared(sequence_by="size", except_column_list=["Op"]).render("_tied_rows", log)
     assert "group by `id`, left(_cdc_position, length(_cdc_position) - 60) having" in fold(sql)
     assert_parses(sql)
-    assert shop().refusal("tied_rows", log) == (
+    assert shop().refusal("_tied_rows", log) == (
         'tied_rows: source shop.orders: meta.cdc.shape is "envelope"; allowed: row.'
     )
-    assert Renderer(execute=False).sql("tied_rows", log) == "select 1 as not_compiled"
+    assert Renderer(execute=False).sql("_tied_rows", log) == "select 1 as not_compiled"
 
 
 def test_current_state_refuses_snapshots_of_a_feed_without_their_positions() -> None:
@@ -171,7 +171,7 @@ DUMPS = {"path": "/full/([^/]+)/", "delay_seconds": 60}
 
 def test_time_of_dump(macros: Renderer) -> None:
     made = rows(sequence_by=["changed_at", "size"], full_dumps=DUMPS)
-    sql = macros.render("time_of_dump", made)
+    sql = macros.render("_time_of_dump", made)
     assert_expression_parses(sql)
     assert "'/full/([^/]+)/'" in sql
     # The hours of a day, with or without what separates them; nothing that only begins like a time.
@@ -187,11 +187,11 @@ def test_time_of_dump(macros: Renderer) -> None:
         "2026-11-22T1:00",
     ):
         assert not pattern.search(text), text
-    for name in ("recognise_row", "operations_of_rows"):
+    for name in ("_recognise_row", "_operations_of_rows"):
         assert "dump_time" in macros.render(name, made)
         assert "dump_time" not in macros.render(name, rows(sequence_by=["changed_at"]))
-    assert "'last_in_data_collection'" in macros.render("recognise_row", made)
-    assert "when dump_time is not null then 'r'" in macros.sql("operations_of_rows", made)
+    assert "'last_in_data_collection'" in macros.render("_recognise_row", made)
+    assert "when dump_time is not null then 'r'" in macros.sql("_operations_of_rows", made)
 
 
 @pytest.mark.parametrize(
@@ -217,10 +217,10 @@ def test_time_of_dump(macros: Renderer) -> None:
 )
 def test_require_full_dumps(macros: Renderer, changes: dict[str, Any], said: str) -> None:
     made = {**rows(sequence_by=["changed_at"]), "full_dumps": DUMPS, "ignored_null_columns": []}
-    assert macros.does("require_full_dumps", SUBJECT, made) == []
-    assert said in macros.refusal("require_full_dumps", SUBJECT, {**made, **changes})
+    assert macros.does("_require_full_dumps", SUBJECT, made) == []
+    assert said in macros.refusal("_require_full_dumps", SUBJECT, {**made, **changes})
     if "full_dumps" not in changes:
-        assert said in macros.refusal("require_order_for_dumps", SUBJECT, {**made, **changes})
+        assert said in macros.refusal("_require_order_for_dumps", SUBJECT, {**made, **changes})
 
 
 def test_feed_with_full_dumps_has_complete_snapshots() -> None:

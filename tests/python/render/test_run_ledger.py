@@ -69,7 +69,7 @@ def test_create_run_ledger(macros: Renderer) -> None:
     macros.answers = {"create": []}
     (ran,) = macros.does("create_run_ledger")
     assert ran.startswith(f"create table if not exists {LEDGER} using delta ")
-    assert_parses(macros.render("create_run_ledger_sql", relation("cdc_run_ledger")))
+    assert_parses(macros.render("_create_run_ledger_sql", relation("cdc_run_ledger")))
     for which, execute in (("test", True), ("compile", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_run_ledger") == []
 
@@ -110,7 +110,7 @@ def test_record_run_ends_with_what_is_not_green(which: str) -> None:
     renderer.absent = ("cdc_released_lines",)
     renderer.answers |= {"limit 3": [{"reason": "malformed_json", "detail": "", "path": "/a.json", "line": 5}]}
     for message in ("a", "b", "a"):
-        renderer.does("warn", message)
+        renderer.does("_warn", message)
     metadata = SimpleNamespace(name="rejected_within_threshold")
     node = SimpleNamespace(unique_id="test.t", test_metadata=metadata, attached_node="model.stg")
     tests = [SimpleNamespace(node=node, status=status, failures=2) for status in ("pass", "warn")]
@@ -118,7 +118,7 @@ def test_record_run_ends_with_what_is_not_green(which: str) -> None:
     rejected = "silver.stg_shop__orders: rejected lines: 2. The first: malformed_json at /a.json line 5"
     counted = "Warnings of models and hooks above, not counted in WARN= below: 2"
     assert renderer.messages == [counted] * (which == "build") + [rejected]
-    assert len(renderer.does("announce_rejected_logs", tests)) == 1
+    assert len(renderer.does("_announce_rejected_logs", tests)) == 1
 
 
 def test_record_run_is_for_runs() -> None:

@@ -30,12 +30,12 @@ def test_rewrite_with_a_property_that_spark_hides() -> None:
     with pytest.raises(
         CompilationError, match=r"rewrite_columns_sql: Spark hides the value of property owner\.url of "
     ):
-        Renderer(answers={"describe detail": WHOLE}).sql("rewrite_columns_sql", LOG, columns, change, hidden)
+        Renderer(answers={"describe detail": WHOLE}).sql("_rewrite_columns_sql", LOG, columns, change, hidden)
     renderer = Renderer(tblproperties={"owner.url": "a"}, answers={"describe detail": WHOLE})
-    said = renderer.sql("rewrite_columns_sql", LOG, columns, change, hidden)
+    said = renderer.sql("_rewrite_columns_sql", LOG, columns, change, hidden)
     assert "tblproperties ('owner.url' = 'a') as select" in said
     shown = {"key": "owner.url", "value": "b"}
-    kept = [Renderer(tblproperties={"owner.url": "a"}).render("kept_value", LOG, row) for row in (*hidden, shown)]
+    kept = [Renderer(tblproperties={"owner.url": "a"}).render("_kept_value", LOG, row) for row in (*hidden, shown)]
     assert kept == ["a", "b"]
 
 
@@ -77,7 +77,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 @pytest.mark.parametrize(("table", "declared", "message"), REFUSED)
 def test_refuse_schema_change(table: dict[str, Any], declared: dict[str, Any], message: str) -> None:
     names = table.pop("names", ("id", "note"))
-    refusal = with_columns(*names, **table).refusal("apply_schema_change", feed(**declared))
+    refusal = with_columns(*names, **table).refusal("_apply_schema_change", feed(**declared))
     assert refusal.startswith("model stg_shop__orders: ")
     assert message in refusal
 
@@ -85,7 +85,7 @@ def test_refuse_schema_change(table: dict[str, Any], declared: dict[str, Any], m
 def test_change_log_takes_new_columns() -> None:
     renderer = with_columns("id", policy="ignore")
     renderer.strategy = "append"
-    refusal = renderer.refusal("apply_schema_change", feed())
+    refusal = renderer.refusal("_apply_schema_change", feed())
     assert 'on_schema_change is "ignore"; allowed: append_new_columns or sync_all_columns for a change log' in refusal
 
 
@@ -94,16 +94,16 @@ def test_new_column_whose_name_has_another_case(policy: str, is_refused: bool) -
     renderer = with_columns("id", "Note", policy=policy)
     renderer.answers = {"show tblproperties": [], "create or replace": [], "describe detail": WHOLE}
     if is_refused:
-        refusal = renderer.refusal("apply_schema_change", feed())
+        refusal = renderer.refusal("_apply_schema_change", feed())
         assert "allowed: columns of other names than those of the table, which has note in another case" in refusal
     else:
-        assert renderer.render("apply_schema_change", feed()) is False
+        assert renderer.render("_apply_schema_change", feed()) is False
 
 
 def test_column_that_hard_deletes_would_not_empty_is_refused() -> None:
     renderer = with_columns("id", "note", "gone")
     renderer.meta = {"cdc": {"delete_policy": "hard"}}
-    refusal = renderer.refusal("apply_schema_change", feed())
+    refusal = renderer.refusal("_apply_schema_change", feed())
     assert "allowed: sync_all_columns, which drops gone: deletes are hard" in refusal
     renderer.meta = {"cdc": {"delete_policy": "soft"}}
-    assert renderer.render("apply_schema_change", feed()) is True
+    assert renderer.render("_apply_schema_change", feed()) is True

@@ -64,7 +64,7 @@ def test_model_is_one_call(name: str) -> None:
 
 
 def test_every_kind_has_its_macro(macros: Renderer) -> None:
-    assert macros.render("kinds_of_models").keys() == {kind for _, kind, _ in MODELS.values()} | {"incremental_mart"}
+    assert macros.render("_kinds_of_models").keys() == {kind for _, kind, _ in MODELS.values()} | {"incremental_mart"}
 
 
 def test_rejected_rows_sets_nothing_when_it_runs(macros: Renderer) -> None:
@@ -72,7 +72,7 @@ def test_rejected_rows_sets_nothing_when_it_runs(macros: Renderer) -> None:
     assert macros.settings == []
 
 
-@pytest.mark.parametrize("kind", Renderer().render("kinds_of_models"))
+@pytest.mark.parametrize("kind", Renderer().render("_kinds_of_models"))
 def test_what_is_given_stays(kind: str) -> None:
     given = {
         "materialized": "table",
@@ -83,7 +83,7 @@ def test_what_is_given_stays(kind: str) -> None:
         "post-hook": ["{{ alluvium.record_applied_batches() }}", "{{alluvium.record_cut()}}", "grant all"],
     }
     renderer = parsing(**given)
-    renderer.does("set_model", kind)
+    renderer.does("_set_model", kind)
     set_now = added(renderer)
     # Beside the user's own: dbt would take a `cdc` from here in place of theirs.
     assert set_now.pop("meta") == {"alluvium_model": kind}
@@ -110,7 +110,7 @@ def test_what_is_given_stays(kind: str) -> None:
 )
 def test_hook_that_is_given_is_not_set_again(given: object, is_set: bool) -> None:
     renderer = parsing(**({} if given is None else {"post-hook": given}))
-    renderer.does("set_model", "state")
+    renderer.does("_set_model", "state")
     assert ("post-hook" in added(renderer)) is is_set
 
 
@@ -193,17 +193,17 @@ def test_kind_of_model(macros: Renderer) -> None:
     def node(kind: str | None) -> dict[str, Any]:
         return {"config": {"meta": {"alluvium_model": kind} if kind else None}}
 
-    kinds = [*macros.render("kinds_of_models"), "mart", None]
-    assert [macros.render("kind_of_model", node(kind)) or None for kind in kinds] == kinds
+    kinds = [*macros.render("_kinds_of_models"), "mart", None]
+    assert [macros.render("_kind_of_model", node(kind)) or None for kind in kinds] == kinds
 
     def those(name: str) -> set[str | None]:
         return {kind for kind in kinds if macros.render(name, node(kind))}
 
     logs = {"change_log", "complete_change_log"}
-    assert those("is_change_log") == {"change_log"}
-    assert those("is_log") == logs
-    assert those("is_state") == {"state"}
-    assert those("is_history") == {"history"}
-    assert those("is_kept_by_key") == {"state", "history"}
-    assert those("reads_own_log") == {"state", "history", "complete_change_log"}
-    assert those("is_merged_from_batches") == {"state", "history", "transaction_status", "incremental_mart"}
+    assert those("_is_change_log") == {"change_log"}
+    assert those("_is_log") == logs
+    assert those("_is_state") == {"state"}
+    assert those("_is_history") == {"history"}
+    assert those("_is_kept_by_key") == {"state", "history"}
+    assert those("_reads_own_log") == {"state", "history", "complete_change_log"}
+    assert those("_is_merged_from_batches") == {"state", "history", "transaction_status", "incremental_mart"}

@@ -7,6 +7,6 @@ from .harness import Renderer
 
 
 def test_require_layout(macros: Renderer) -> None:
-    macros.render("require_layout", "m", feed(layout="confluent", order_by="offset"))
-    macros.render("require_layout", "m", feed(layout="(?<topic>[^/]+)/(?<offset>[0-9]+)$", order_by="offset"))
-    assert macros.refusal("require_layout", "m", feed(layout=5)).startswith("m: meta.cdc.layout is 5; allowed: ")
+    macros.render("_require_layout", "m", feed(layout="confluent", order_by="offset"))
+    macros.render("_require_layout", "m", feed(layout="(?<topic>[^/]+)/(?<offset>[0-9]+)$", order_by="offset"))
+    assert macros.refusal("_require_layout", "m", feed(layout=5)).startswith("m: meta.cdc.layout is 5; allowed: ")

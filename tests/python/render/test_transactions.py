@@ -67,7 +67,7 @@ def test_transaction_status() -> None:
     assert "and _cdc_batch <= 5 and (_cdc_batch > 3 or _cdc_position >= '0007')" in folded
     assert "from silver.stg_shop__transaction where _cdc_kind = 'change' and _cdc_batch <= 5" in folded
     # Up to where it counts, in the same commit.
-    assert folded.endswith(f"union all {renderer.sql('applied_logs', [{'relation': LOG, 'batches': {'until': 5}}])}")
+    assert folded.endswith(f"union all {renderer.sql('_applied_logs', [{'relation': LOG, 'batches': {'until': 5}}])}")
     assert "map('stg_shop__orders', cast(5 as bigint)) as arrived" in folded
 
 
@@ -103,7 +103,7 @@ def test_transaction_status_refuses(changes: dict[str, Any], cdc: dict[str, Any]
 def test_transaction_status_takes_the_key_that_it_sets() -> None:
     renderer = transactions()
     renderer.which = "compile"
-    renderer.unique_key = renderer.render("kinds_of_models")["transaction_status"]["unique_key"]
+    renderer.unique_key = renderer.render("_kinds_of_models")["transaction_status"]["unique_key"]
     assert "transaction_id" in renderer.sql("transaction_status", MARKERS, [LOG])
 
 
@@ -120,9 +120,9 @@ def test_transaction_status_refuses_logs_of_two_connectors() -> None:
 
 def test_require_marker_columns_and_feed_of_transactions() -> None:
     renderer = transactions()
-    assert renderer.does("require_marker_columns", "me", MARKERS) == []
-    assert 'a column of the transaction topic is "status"' in renderer.refusal("require_marker_columns", "me", LOG)
-    assert renderer.render("feed_of_transactions", LOG)["data_collection"] == "public.orders"
+    assert renderer.does("_require_marker_columns", "me", MARKERS) == []
+    assert 'a column of the transaction topic is "status"' in renderer.refusal("_require_marker_columns", "me", LOG)
+    assert renderer.render("_feed_of_transactions", LOG)["data_collection"] == "public.orders"
 
 
 def test_complete_transactions() -> None:
@@ -171,7 +171,7 @@ def test_record_cut() -> None:
     assert ran[-1] == (
         "alter table silver.stg_shop__orders_complete set tblproperties "
         "('alluvium.cut_batch' = '9', 'alluvium.cut_position' = '', 'alluvium.cut_number' = '5', "
-        f"'alluvium.applied_generation.stg_shop__orders' = 'a', 'alluvium.generation' = '{renderer.render('run_id')}')"
+        f"'alluvium.applied_generation.stg_shop__orders' = 'a', 'alluvium.generation' = '{renderer.render('_run_id')}')"
     )
     assert not any("reorg table" in sql for sql in ran)
     renderer.answers["left: new_files"] = [{"value": 0}]

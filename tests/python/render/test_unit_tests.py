@@ -37,8 +37,8 @@ def test_unit_test_of_a_change_log() -> None:
     assert "_metadata.file_path" not in sql
     assert_parses(sql)
     assert renderer.queries == []
-    assert renderer.render("given_records", {"relation": given(ORDERS)}) in renderer.render(
-        "bronze_records", {"relation": given(ORDERS)}
+    assert renderer.render("_given_records", {"relation": given(ORDERS)}) in renderer.render(
+        "_bronze_records", {"relation": given(ORDERS)}
     )
 
 
@@ -50,8 +50,8 @@ def test_unit_test_of_a_state_has_the_settings_of_its_model(policy: str, value: 
     sql = renderer.sql("current_state", given(LOG))
     assert f"from {LOG} where _cdc_kind = 'change' and " in sql
     assert renderer.queries == []
-    assert renderer.render("own_config") is renderer.nodes["model.state"]["config"]
-    assert renderer.render("own_model")["name"] == "slv_shop__orders_state"
+    assert renderer.render("_own_config") is renderer.nodes["model.state"]["config"]
+    assert renderer.render("_own_model")["name"] == "slv_shop__orders_state"
     assert value in sql
 
 
@@ -65,7 +65,7 @@ def test_unit_test_of_a_history_and_of_views() -> None:
     assert f"from {LOG}" in renderer.sql("history", given(LOG))
     renderer = unit_test("model.slv")
     assert renderer.sql("current_rows", given(STATE)).endswith(f"from {STATE} where not _is_deleted")
-    assert renderer.sql("declared_value", column("at", "timestamp_ntz"), given(STATE)) == "`at`"
+    assert renderer.sql("_declared_value", column("at", "timestamp_ntz"), given(STATE)) == "`at`"
     assert renderer.sql("changed_keys", given(STATE), ["id"]) == f"select `id` from {STATE}"
     assert renderer.queries == []
 
@@ -86,7 +86,7 @@ def test_unit_test_without_the_plugin() -> None:
 def test_lines_are_counted_by_compiled_sql() -> None:
     renderer = shop()
     renderer.which = "compile"
-    sql = renderer.render("unaccounted_lines", relation("stg_shop__orders"))
+    sql = renderer.render("_unaccounted_lines", relation("stg_shop__orders"))
     assert "and batch = (select max(_cdc_batch) from silver.stg_shop__orders)" in sql
     assert renderer.queries == []
     assert_parses(sql)

@@ -14,14 +14,14 @@ from .harness import Renderer, relation
 LOG, STATE, HISTORY = map(relation, ("stg_shop__orders", "slv_shop__orders_state", "slv_shop__orders_history"))
 BATCH = {"number": 5, "after": 4, "runs": None}
 RENDERED: dict[str, Callable[[Renderer, dict[str, Any], list[str]], Any]] = {
-    "log": lambda macros, wide, names: macros.render("decode_records_sql", wide, BATCH),
-    "state": lambda macros, wide, names: macros.render("current_state_sql", LOG, wide, "hard", None, []),
+    "log": lambda macros, wide, names: macros.render("_decode_records_sql", wide, BATCH),
+    "state": lambda macros, wide, names: macros.render("_current_state_sql", LOG, wide, "hard", None, []),
     "merge of a state": lambda macros, wide, names: macros.render(
-        "guarded_merge_sql", STATE, relation("tmp"), wide, [*names, "_cdc_position"], "hard", []
+        "_guarded_merge_sql", STATE, relation("tmp"), wide, [*names, "_cdc_position"], "hard", []
     ),
-    "history": lambda macros, wide, names: macros.render("versions_sql", LOG, wide, names[1:], None, []),
+    "history": lambda macros, wide, names: macros.render("_versions_sql", LOG, wide, names[1:], None, []),
     "merge of a history": lambda macros, wide, names: macros.render(
-        "history_merge_sql", HISTORY, relation("tmp"), wide, [*names, "_valid_from"]
+        "_history_merge_sql", HISTORY, relation("tmp"), wide, [*names, "_valid_from"]
     ),
 }
 

@@ -1,0 +1,196 @@
+{#
+    Why a row is rejected, as `code` or `code: detail`; NULL where it is not. The first reason that holds is given.
+#}
+{% macro _reject_reason(feed) -%}
+    case
+        when read_error like 'invalid_utf8%' then concat('invalid_utf8: ', coalesce(nullif(substring(read_error, 15), ''), ''))
+        when read_error is not null then concat('unreadable_file: ', read_error)
+        {%- if feed.format == "json" %}
+        {#- Spark's JSON reader puts U+FFFD for bytes that are not UTF-8 and says nothing. #}
+        when value is not null and value <> decode(cast(value as binary), 'UTF-8') and not coalesce({{ alluvium._is_decided_despite_text(feed) }}, false) then 'invalid_utf8'
+        {%- endif %}
+        when kind = 'rejected' and malformed then 'malformed_json'
+        {%- if feed.connector == "mongodb" %}
+        when kind = 'rejected' and op = 'u' then 'partial_document'
+        {%- endif %}
+        when kind = 'rejected' and op is not null then concat('unknown_op: ', op)
+        when kind = 'rejected' then 'unknown_shape'
+        when kind in ('change', 'truncate') and source_position is null then 'missing_position'
+        {%- if feed.key %}
+        when kind = 'change' and ({{ alluvium._misses_key(feed) }}) then concat('missing_key: ', {{ alluvium._missing_key_columns(feed) }})
+        {%- if alluvium._compares_keys(feed) %}
+        when kind = 'change' and size({{ alluvium._changed_key_columns(feed) | indent(8) }}) > 0
+            then concat('changed_key: ', array_join({{ alluvium._changed_key_columns(feed) | indent(8) }}, ', '))
+        {%- endif %}
+        {%- else %}
+        when kind = 'change' and row_image is null then 'missing_key: no row image'
+        {%- if feed.shape != "row" %}
+        when kind = 'change' and {{ alluvium._misses_before_image(feed) }} then concat('missing_before: ', {{ alluvium._missing_before_image(feed) }})
+        when kind = 'change' and op = 'r' and snapshot = 'incremental' then 'incremental_snapshot'
+        {%- endif %}
+        {%- endif %}
+        {%- set missing = alluvium._missing_values(feed) %}
+        {%- if missing %}
+        when kind = 'change' and size({{ missing | indent(8) }}) > 0 then concat('missing_before: ', array_join({{ missing | indent(8) }}, ', '))
+        {%- endif %}
+        {%- if feed.unknown_columns == "quarantine" %}
+        when kind = 'change'{{ " and op <> 'd'" if feed.key }} and unknown_columns is not null then concat('unknown_column: ', array_join(unknown_columns, ', '))
+        {%- endif %}
+        {%- if alluvium._columns_without_unit(feed) %}
+        when kind = 'change' and size({{ alluvium._ambiguous_columns(feed) | indent(8) }}) > 0
+            then concat('ambiguous_unit: ', array_join({{ alluvium._ambiguous_columns(feed) | indent(8) }}, ', '))
+        {%- endif %}
+        when kind {{ "in ('change', 'truncate')" if feed.apply_as_truncates else "= 'change'" }} and size({{ alluvium._misfit_columns(feed) | indent(8) }}) > 0
+            then concat('type_misfit: ', array_join({{ alluvium._misfit_columns(feed) | indent(8) }}, ', '))
+    end
+{%- endmacro %}
+
+
+{#
+    The operations that a column has no part in. The key decides a delete, and a truncate is nothing but its operation: what else their images
+    have may be undeclared, or may not fit. The columns that order rows decide each of them, and so do those that the feed's conditions name;
+    of a table without a key all values say which row is deleted.
+#}
+{% macro _ops_decided_without(name, feed) %}
+    {%- set conditions = [feed.apply_as_deletes, feed.apply_as_truncates, feed.ignore_rows] | select | join(" ") | lower -%}
+    {%- if name in (feed.sequence_by or []) or name | lower in conditions -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return((["d"] if feed.key and name not in feed.key else []) + (["t"] if feed.apply_as_truncates else [])) }}
+{% endmacro %}
+
+
+{% macro _unless_op_decides(name, feed, condition) %}
+    {%- set ops = alluvium._ops_decided_without(name, feed) -%}
+    {{ return("op not in ('" ~ ops | join("', '") ~ "') and (" ~ condition ~ ")" if ops else condition) }}
+{% endmacro %}
+
+
+{# The condition that a line is a delete or a truncate, and that bytes which are not UTF-8 lie outside of the columns that decide it. #}
+{% macro _is_decided_despite_text(feed) %}
+    {%- set alternatives = [] -%}
+    {%- for op, kind in [("d", "change"), ("t", "truncate")] if feed.key or op == "t" -%}
+        {%- set texts = ["''"] -%}
+        {%- for column in alluvium._declared_columns(feed)
+            if (op == "d" or feed.apply_as_truncates) and op not in alluvium._ops_decided_without(column.name, feed) -%}
+            {%- do texts.append("row_image[" ~ alluvium._string_literal(column.name) ~ "]") -%}
+        {%- endfor -%}
+        {%- do alternatives.append(
+            "kind = '" ~ kind ~ "' and op = '" ~ op ~ "'" ~ (" and not contains(concat_ws(" ~ texts | join(", ") ~ "), '\\uFFFD')" if texts | length > 1)
+        ) -%}
+    {%- endfor -%}
+    {{ return(alternatives | join(" or ")) }}
+{% endmacro %}
+
+
+{# A key column that is absent, or NULL although it is not declared nullable. #}
+{% macro _misses_key(feed) -%}
+    {%- set conditions = [] -%}
+    {%- for name in feed.key -%}
+        {%- do conditions.append(alluvium._misses_key_column(feed, name)) -%}
+    {%- endfor -%}
+    row_image is null or {{ conditions | join(" or ") }}
+{%- endmacro %}
+
+
+{% macro _misses_key_column(feed, name) %}
+    {%- set literal = alluvium._string_literal(name) -%}
+    {%- if alluvium._column_of(feed, name).cdc.nullable -%}
+        {{ return("not map_contains_key(row_image, " ~ literal ~ ")") }}
+    {%- endif -%}
+    {{ return("row_image[" ~ literal ~ "] is null") }}
+{% endmacro %}
+
+
+{% macro _missing_key_columns(feed) -%}
+    concat_ws(', ', {% for name in feed.key %}if(row_image is null or {{ alluvium._misses_key_column(feed, name) }}, {{ alluvium._string_literal(name) }}, null){{ ", " if not loop.last }}{% endfor %})
+{%- endmacro %}
+
+
+{# An update without an image before, or with one that has not the column, says nothing of it. #}
+{% macro _changed_key_columns(feed) %}
+    {%- set conditions = {} -%}
+    {%- for name in feed.key -%}
+        {%- set literal = alluvium._string_literal(name) -%}
+        {%- do conditions.update({name: "map_contains_key(image_before, " ~ literal ~ ") and not image_before[" ~ literal ~ "] <=> row_image[" ~ literal ~ "]"}) -%}
+    {%- endfor -%}
+    {{ return(alluvium._names_where(conditions)) }}
+{% endmacro %}
+
+
+{# Columns whose text is there and whose value is not, or not all of it. #}
+{% macro _misfit_columns(feed) %}
+    {%- set conditions = {} -%}
+    {%- for column in alluvium._declared_columns(feed) if not alluvium._takes_any_text(column, feed) -%}
+        {%- do conditions.update({column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_misfit(column, feed))}) -%}
+    {%- endfor -%}
+    {{ return(alluvium._names_where(conditions)) }}
+{% endmacro %}
+
+
+{% macro _takes_any_text(column, feed) %}
+    {{ return(column.data_type == "string" and not alluvium._semantic_type(column, feed)) }}
+{% endmacro %}
+
+
+{% macro _is_misfit(column, feed) %}
+    {%- set value, changed = alluvium._value_of(column.name), alluvium._is_another_value(column, feed) -%}
+    {{ return(
+        "row_image[" ~ alluvium._string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null"
+        ~ (" or coalesce(" ~ changed ~ ", true)" if changed else "") ~ ")"
+        ~ (" and array_contains(unavailable_columns, " ~ alluvium._string_literal(column.name) ~ ") is not true"
+            if alluvium._may_be_unavailable(column, feed) else "")
+    ) }}
+{% endmacro %}
+
+
+{# The same of a value in the log, or nothing for types that have none such. #}
+{% macro _is_another_value(column, feed) %}
+    {%- set text, value = alluvium._text_of(column.name), alluvium._value_of(column.name) -%}
+    {{ return([alluvium._is_changed_value(column, text, value), alluvium._is_of_wider_time(column, feed, value)] | select | join(" or ")) }}
+{% endmacro %}
+
+
+{# The value of a column in the log: a delete is taken also where its image has one that does not fit, and that one is not. #}
+{% macro _logged_value(column, feed) %}
+    {%- set value, changed = alluvium._value_of(column.name), alluvium._is_another_value(column, feed) -%}
+    {{ return("if(op = 'd' and (" ~ changed ~ "), null, " ~ value ~ ")" if changed and "d" in alluvium._ops_decided_without(column.name, feed) else value) }}
+{% endmacro %}
+
+
+{#
+    Columns whose unit nothing but the record's own schema says: in the adaptive modes Debezium sends timestamp(0..3) in
+    milliseconds and timestamp(4..6) in microseconds.
+#}
+{% macro _columns_without_unit(feed) %}
+    {%- set columns = [] -%}
+    {%- if feed.time_precision_mode in ["adaptive", "adaptive_time_microseconds"] -%}
+        {%- do columns.extend(
+            alluvium._declared_columns(feed) | selectattr("data_type", "in", ["timestamp_ntz", "array<timestamp_ntz>"]) | rejectattr("cdc.semantic_type")
+        ) -%}
+    {%- endif -%}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# Those of them that say it neither here, where both units are a possible time. #}
+{% macro _ambiguous_columns(feed) %}
+    {%- set conditions = {} -%}
+    {%- for column in alluvium._columns_without_unit(feed) -%}
+        {%- do conditions.update({column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_ambiguous(column))}) -%}
+    {%- endfor -%}
+    {{ return(alluvium._names_where(conditions)) }}
+{% endmacro %}
+
+
+{#
+    253402300799999 milliseconds are the end of the year 9999; as microseconds they are in 1978. What is larger can
+    only be microseconds, and nought is 1970 in both.
+#}
+{% macro _is_ambiguous(column) %}
+    {%- set text = alluvium._text_of(column.name) -%}
+    {%- set condition = "abs(try_cast({} as bigint)) between 1 and 253402300799999" -%}
+    {%- set condition = "exists(from_json(" ~ text ~ ", 'array<string>'), element -> " ~ condition.format("element") ~ ")"
+        if column.data_type.startswith("array") else condition.format(text) -%}
+    {{ return("semantic_types[" ~ alluvium._string_literal(column.name) ~ "] is null and " ~ condition) }}
+{% endmacro %}

@@ -1,0 +1,43 @@
+{# None of a model that is none of this project's kinds. A mart that is computed whole has its kind from its folder in dbt_project.yml. #}
+{% macro _kind_of_model(node) %}
+    {{ return((node.config.meta or {}).get("alluvium_model")) }}
+{% endmacro %}
+
+
+{% macro _is_change_log(node) %}
+    {{ return(alluvium._kind_of_model(node) == "change_log") }}
+{% endmacro %}
+
+
+{# One to which a run appends what is new. #}
+{% macro _is_log(node) %}
+    {{ return(alluvium._kind_of_model(node) in ["change_log", "complete_change_log"]) }}
+{% endmacro %}
+
+
+{% macro _is_state(node) %}
+    {{ return(alluvium._kind_of_model(node) == "state") }}
+{% endmacro %}
+
+
+{% macro _is_history(node) %}
+    {{ return(alluvium._kind_of_model(node) == "history") }}
+{% endmacro %}
+
+
+{# A state or a history, whose SQL is this project's. #}
+{% macro _is_kept_by_key(node) %}
+    {{ return(alluvium._kind_of_model(node) in ["state", "history"]) }}
+{% endmacro %}
+
+
+{# States, histories and logs of complete transactions: the first relation that they read is the log that their rows are from. #}
+{% macro _reads_own_log(node) %}
+    {{ return(alluvium._kind_of_model(node) in ["state", "history", "complete_change_log"]) }}
+{% endmacro %}
+
+
+{# Whether a table of this project is merged from the batches of others. #}
+{% macro _is_merged_from_batches(node) %}
+    {{ return(alluvium._kind_of_model(node) in ["state", "history", "transaction_status", "incremental_mart"]) }}
+{% endmacro %}
