@@ -56,7 +56,7 @@ def shown(value: Any) -> str:
 
 
 def reasons_given() -> list[str]:
-    given = macro_text("reject_reason") + macro_text("foreign_message")
+    given = macro_text("_reject_reason") + macro_text("_foreign_message")
     return re.findall(r"(?:then |concat\()'([a-z0-9_]+)(?=[:'])", given)
 
 
@@ -69,7 +69,7 @@ def test_every_option_is_described_with_its_default_and_allowed_values() -> None
         code_words(option)[0]: (allowed, default)
         for option, allowed, default, _ in rows(META_CDC, "Options of a source or table")
     }
-    defaults, allowed = returned("feed_defaults"), Renderer().render("feed_allowed_values")
+    defaults, allowed = returned("_feed_defaults"), Renderer().render("_feed_allowed_values")
     assert described.keys() == defaults.keys()
     for option, default in defaults.items():
         if default is None:
@@ -83,7 +83,7 @@ def test_every_option_is_described_with_its_default_and_allowed_values() -> None
 
 
 def test_every_option_of_a_column_is_described() -> None:
-    match = re.search(r"option in cdc if option not in (\[.*?\])", macro_text("feed_columns"))
+    match = re.search(r"option in cdc if option not in (\[.*?\])", macro_text("_feed_columns"))
     assert match is not None
     described = [code_words(option)[0] for option, *_ in rows(META_CDC, "Options of a column")]
     assert sorted(described) == sorted(ast.literal_eval(match[1]))
@@ -96,7 +96,7 @@ def test_every_semantic_type_is_described_and_no_other() -> None:
         for word in code_words(semantic_type)
         if "." in word or word == "decimal"
     }
-    assert described == {name for names in returned("semantic_types_by_kind").values() for name in names}
+    assert described == {name for names in returned("_semantic_types_by_kind").values() for name in names}
 
 
 def test_every_reason_code_has_a_section_and_no_other() -> None:
@@ -128,30 +128,30 @@ def test_every_reader_error_is_described() -> None:
 
 
 def test_every_column_of_the_change_log_is_described_and_no_other() -> None:
-    real = set(re.findall(r"as (_cdc_\w+)", macro_text("change_log_columns")))
+    real = set(re.findall(r"as (_cdc_\w+)", macro_text("_change_log_columns")))
     described = {word for (names, *_) in rows(TABLES, "Change log") for word in code_words(names)}
     assert described == real
 
 
 def test_every_column_of_the_state_is_described_and_no_other() -> None:
-    lineage = set(returned("state_lineage_columns"))
+    lineage = set(returned("_state_lineage_columns"))
     real = lineage | set(
-        re.findall(r"(?: as |(?<=\"))(_is_deleted|_deleted_at|_cdc_\w+)[, \"]", macro_text("apply_deletes_sql"))
+        re.findall(r"(?: as |(?<=\"))(_is_deleted|_deleted_at|_cdc_\w+)[, \"]", macro_text("_apply_deletes_sql"))
     )
     described = {word for (names, *_) in rows(TABLES, "State and living rows") for word in code_words(names)}
     assert described == real
 
 
 def test_every_column_of_a_state_without_a_key_is_described_and_no_other() -> None:
-    counted = "".join(map(macro_text, ("row_changes", "counted_rows_sql", "counted_columns")))
+    counted = "".join(map(macro_text, ("_row_changes", "_keyless_rows_sql", "_keyless_columns")))
     real = set(re.findall(r" as (_is_deleted|_deleted_at|_cdc_\w+)", counted))
     described = {word for (names, *_) in rows(TABLES, "Tables without a key") for word in code_words(names)}
     assert described == real
 
 
 def test_every_column_of_a_history_is_described_and_no_other() -> None:
-    lineage = set(returned("state_lineage_columns")) - {"_cdc_source_ts"}
-    selected = macro_text("version_columns").partition("from (")[0]
+    lineage = set(returned("_state_lineage_columns")) - {"_cdc_source_ts"}
+    selected = macro_text("_version_columns").partition("from (")[0]
     real = lineage | {"_cdc_batch"} | set(re.findall(r"(_valid_from|_valid_to|_is_current|_cdc_\w+),\n", selected))
     described = {word for (names, *_) in rows(TABLES, "History") for word in code_words(names)}
     assert described == real
@@ -159,7 +159,7 @@ def test_every_column_of_a_history_is_described_and_no_other() -> None:
 
 def test_every_column_of_the_ledger_is_described_and_no_other() -> None:
     parts = ("create_file_ledger_sql", "offset_columns", "difference_columns", "replay_column", "declaration_column")
-    definitions = "".join(macro_text(name) for name in parts)
+    definitions = "".join(macro_text(f"_{name}") for name in parts)
     real = re.findall(r"^(\w+) (?:string|int|bigint|timestamp|map|array)\b", definitions, re.MULTILINE)
     described = [word for (names, *_) in rows(TABLES, "Ledger") for word in code_words(names)]
     assert described == real
@@ -167,22 +167,22 @@ def test_every_column_of_the_ledger_is_described_and_no_other() -> None:
 
 def test_every_column_of_the_ledger_of_runs_is_described_and_no_other() -> None:
     real = re.findall(
-        r"^(\w+) (?:string|bigint|timestamp|map|array|double)\b", macro_text("create_run_ledger_sql"), re.MULTILINE
+        r"^(\w+) (?:string|bigint|timestamp|map|array|double)\b", macro_text("_create_run_ledger_sql"), re.MULTILINE
     )
     described = [word for (names, *_) in rows(TABLES, "Ledger of runs") for word in code_words(names)]
     assert described == real
 
 
 def test_every_kind_is_described() -> None:
-    kinds = set(re.findall(r"then '(\w+)'", macro_text("record_kind") + macro_text("recognise_envelope")))
-    kinds |= set(re.findall(r"then '(\w+)'\"", macro_text("recognise_envelope")))
-    kinds |= set(re.findall(r"then '(\w{2,})'", macro_text("kind_of_line") + macro_text("operations_of_rows")))
+    kinds = set(re.findall(r"then '(\w+)'", macro_text("_record_kind") + macro_text("_recognise_envelope")))
+    kinds |= set(re.findall(r"then '(\w+)'\"", macro_text("_recognise_envelope")))
+    kinds |= set(re.findall(r"then '(\w{2,})'", macro_text("_kind_of_line") + macro_text("_operations_of_rows")))
     (cell,) = [cells[2] for cells in rows(TABLES, "Change log") if cells[0] == "`_cdc_kind`"]
     assert set(code_words(cell)) == kinds
 
 
 def test_every_column_of_the_ledger_of_purges_is_described_and_no_other() -> None:
-    definition = macro_text("create_purge_ledger_sql")
+    definition = macro_text("_create_purge_ledger_sql")
     real = re.findall(r"^(\w+) (?:string|timestamp|array)\b", definition, re.MULTILINE)
     described = [word for (names, *_) in rows(PURGE, "The ledger of purges") for word in code_words(names)]
     assert described == real
@@ -249,7 +249,7 @@ def options(document: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_yaml_has_options_that_exist(page: Path) -> None:
-    known = set(returned("feed_defaults")) | {"semantic_type", "nullable", "default", "unsigned"} | MODEL_OPTIONS
+    known = set(returned("_feed_defaults")) | {"semantic_type", "nullable", "default", "unsigned"} | MODEL_OPTIONS
     for block in blocks(page, "yaml"):
         assert set(options(yaml.safe_load(block.body))) <= known
 

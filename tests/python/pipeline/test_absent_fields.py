@@ -136,7 +136,7 @@ class Histories:
 
     def paths(self) -> Iterator[tuple[str, ...]]:
         """The fields that a position, a key or an operation depends on."""
-        fields = list(Renderer().render("source_fields", self.feed))
+        fields = list(Renderer().render("_source_fields", self.feed))
         keys = self.feed["key"] or ["note"]
         if self.shape == "envelope":
             yield from [("op",), ("source",), ("after",), *(("after", name) for name in keys)]
@@ -199,11 +199,11 @@ def test_odd_event_is_a_whole_change_or_rejected(spark: SparkSession, name: str)
         if row["_cdc_kind"] != "rejected":
             assert row["_cdc_position"] is not None, said
             assert all(row[key] is not None for key in made["key"]), said
-            length = Renderer().render("source_position_length", made)
+            length = Renderer().render("_source_position_length", made)
             assert not length or re.fullmatch(rf"[0-9a-f:.]{{{length}}}[.].*", row["_cdc_position"]), said
     if made["key"]:
         renderer = Renderer(meta={"alluvium_model": "state"})
-        state = spark.sql(renderer.render("current_state_sql", "made_log", made, "soft", None, []))
+        state = spark.sql(renderer.render("_current_state_sql", "made_log", made, "soft", None, []))
         rows = [row.asDict() for row in state.collect()]
         own = {row[made["key"][0]]: row for row in rows if 0 < row[made["key"][0]] < 1_000_000}
         assert {key for key, row in own.items() if not row["_is_deleted"]} == histories.living, name
@@ -229,9 +229,9 @@ def decoded(spark: SparkSession, made: dict[str, Any], lines: list[str]) -> list
         from made_lines
     ),
     {renderer.render("_numbered_lines", made, renderer.render("_line_number", made), None)}
-    {"," + renderer.render("image_before", made) if renderer.render("keeps_images_before", made) else ""}
-    select {renderer.render("change_log_columns", made, BATCH)}
-    from {"joined" if renderer.render("keeps_images_before", made) else "numbered"}
+    {"," + renderer.render("_before_image", made) if renderer.render("_keeps_before_images", made) else ""}
+    select {renderer.render("_change_log_columns", made, BATCH)}
+    from {"joined" if renderer.render("_keeps_before_images", made) else "numbered"}
     """
     log = spark.sql(sql).cache()
     log.createOrReplaceTempView("made_log")
@@ -252,5 +252,5 @@ def decoded(spark: SparkSession, made: dict[str, Any], lines: list[str]) -> list
 )
 def test_number_that_is_not_finite_is_quoted(spark: SparkSession, text: str, expected: str) -> None:
     lines = spark.createDataFrame([(text,)], "json string")
-    (row,) = lines.selectExpr(Renderer().render("with_quoted_constants", "json") + " as quoted").collect()
+    (row,) = lines.selectExpr(Renderer().render("_with_quoted_constants", "json") + " as quoted").collect()
     assert row["quoted"] == expected

@@ -56,7 +56,7 @@ def append_twice(spark: SparkSession, log: str, condition: str) -> list[str]:
 def test_later_of_two_appends_stops(spark: SparkSession, guarded: bool, copies: int) -> None:
     # Without the guard both appends succeed: what the clause is there for.
     log = f"pipe_silver.stg_appended_at_once_{copies}"
-    guard = Renderer(this=relation(log.split(".")[1], "pipe_silver")).render("not_logged_since", {"after": 1})
+    guard = Renderer(this=relation(log.split(".")[1], "pipe_silver")).render("_not_logged_since", {"after": 1})
     errors = append_twice(spark, log, guard if guarded else "true")
     assert len(errors) == 2 - copies
     assert all("DELTA_CONCURRENT_APPEND" in error for error in errors)

@@ -287,7 +287,7 @@ def test_compacted_entries_are_the_same(project: Project) -> None:
         log = log_name("of_many_builds")
         project.spark.sql(f"insert into {LEDGER} (change_log, file_path, batch) values ('{log}', '{batch}', {batch})")
     macros = Renderer(variables={"alluvium_ledger_schema": SILVER}, answers={"optimize": []})
-    (statement,) = macros.does("compact_entries", relation("stg_pipe__of_many_builds", SILVER), 50)
+    (statement,) = macros.does("_compact_entries", relation("stg_pipe__of_many_builds", SILVER), 50)
     before = Counter(map(str, project.spark.table(LEDGER).collect()))
     (done,) = project.spark.sql(statement).collect()
     assert (done["metrics"]["numFilesRemoved"], done["metrics"]["numFilesAdded"]) == (2, 1)
@@ -300,7 +300,7 @@ def test_ledger_is_made_where_a_killed_run_left_its_folder(spark: SparkSession, 
     table = relation(ledger, "pipe_ledgers")
     spark.sql("create schema if not exists pipe_ledgers")
     (folder_of_table(spark, "pipe_ledgers", ledger) / "_delta_log" / "_commits").mkdir(parents=True)
-    statement = Renderer().render(f"create_{ledger}_sql", table)
+    statement = Renderer().render(f"_create_{ledger}_sql", table)
     for _ in range(2):
         spark.sql(statement)
         assert spark.table(str(table)).count() == 0
@@ -326,14 +326,14 @@ def test_ledger_whose_folder_alone_is_there_is_entered_with_its_rows(
         tmp_path / location / "cdc_purge_ledger" if location else folder_of_table(spark, schema, "cdc_purge_ledger")
     )
     macros = Renderer(absent=["cdc_purge_ledger"], spark=spark)
-    statement = macros.render("create_purge_ledger_sql", ledger)
-    macros.render("create_ledger", ledger, statement)
+    statement = macros.render("_create_purge_ledger_sql", ledger)
+    macros.render("_create_ledger", ledger, statement)
     spark.sql(f"insert into {ledger} (source, key_hash) values ('shop', 'a')")
     kept = folder.rename(folder.with_name("kept"))
     spark.sql(f"drop table {ledger}")
     kept.rename(folder)
     for _ in range(2):
-        macros.render("create_ledger", ledger, statement)
+        macros.render("_create_ledger", ledger, statement)
         assert [(row.source, row.key_hash) for row in spark.table(str(ledger)).collect()] == [("shop", "a")]
     tables = spark.sql(f"show tables in {schema}").collect()
     assert [row.tableName for row in tables if not row.isTemporary] == ["cdc_purge_ledger"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("shape", ["envelope", "row"])
 def test_formats_are_recognised_in_sql(spark: SparkSession, shape: str) -> None:
     macros = Renderer()
-    format_of_line = macros.sql("format_of_message", feed(shape=shape), macros.render("forms_of_messages"))
+    format_of_line = macros.sql("_format_of_message", feed(shape=shape), macros.render("_forms_of_messages"))
     lines = [(name, message) for name, messages in MESSAGES.items() for message in messages]
     lines += [(name, {"schema": None, "payload": message}) for name, message in lines]
     lines += [("", row) for row in ROWS]

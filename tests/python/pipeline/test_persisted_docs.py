@@ -18,7 +18,7 @@ def test_comments_of_a_table_and_of_a_view(spark: SparkSession) -> None:
     table, view = relation("odd_names", SCHEMA), relation("odd_names_of_a_view", SCHEMA)
     columns = {name: {"description": f"{name}: {COMMENT}"} for name in NAMES}
     macros = Renderer(spark=spark, description=COMMENT, persist_docs={"relation": True})
-    listed = ", ".join(f"1 as {macros.render('quoted_identifier', name)}" for name in NAMES)
+    listed = ", ".join(f"1 as {macros.render('_quoted_identifier', name)}" for name in NAMES)
     spark.sql(f"create schema if not exists {SCHEMA}")
     spark.sql(
         f"create table {table} using delta tblproperties ('delta.columnMapping.mode' = 'name') as select {listed}"

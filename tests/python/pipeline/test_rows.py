@@ -296,7 +296,7 @@ def test_ties_of_rows_that_differ_are_found(project: Project) -> None:
     feed = project.feeds["rows_by_sequence"]
     columns = [{"name": name, "data_type": "string"} for name in feed.columns if name != "operation"]
     log = relation(feed.nodes["log"], "pipe_silver")
-    sql = Renderer().render("tied_rows_sql", log, {"key": feed.key, "columns": columns})
+    sql = Renderer().render("_tied_rows_sql", log, {"key": feed.key, "columns": columns})
     found = {(row.scenario, row.id, row.row_count) for row in project.spark.sql(str(sql)).collect()}
     assert found == {("3A", 42, 2), ("3B", 42, 2), ("tie", 42, 2), ("tie", 43, 2)}
 
@@ -382,7 +382,7 @@ SORTED: dict[str, list[str]] = {
 @pytest.mark.parametrize("data_type", SORTED)
 def test_text_of_a_sequence_sorts_as_its_values_do(project: Project, data_type: str) -> None:
     """Ended by the dot of the next part, whatever the session's time zone is."""
-    sortable = Renderer().render("sortable_text", {"name": "x", "data_type": data_type, "cdc": {}}, "value")
+    sortable = Renderer().render("_sortable_text", {"name": "x", "data_type": data_type, "cdc": {}}, "value")
     rows = ", ".join(f"({number}, '{value}')" for number, value in enumerate(SORTED[data_type]))
     for zone in ("America/New_York", "UTC"):
         project.spark.conf.set("spark.sql.session.timeZone", zone)

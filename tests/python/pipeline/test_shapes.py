@@ -231,5 +231,5 @@ def test_texts_and_numbers_of_any_length_are_read(
     spark: SparkSession, begin: str, letter: str, length: int, end: str
 ) -> None:
     record = f"concat('{{\"a\":{begin}', repeat('{letter}', {length}), '{end}}}')"
-    read = f"from_json({record}, 'map<string,string>', {Renderer().render('json_options')})['a']"
+    read = f"from_json({record}, 'map<string,string>', {Renderer().render('_json_options')})['a']"
     assert spark.sql(f"select length({read})").collect()[0][0] == length
