@@ -216,6 +216,13 @@ def test_page_names_no_column_macro_or_variable_that_is_not_there(page: Path) ->
 LINKED = [*pages(), REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"]
 
 
+def test_paths_of_the_architecture_are_there() -> None:
+    named = re.findall(r"`([\w./]+/[\w./]*)`", text(REPOSITORY / "docs" / "architecture.md"))
+    assert len(named) > 30
+    missing = [path for path in named if not (REPOSITORY / path).exists() and not (MACROS / path).exists()]
+    assert missing == []
+
+
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for link, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)", prose(page)):
