@@ -18,6 +18,7 @@
         {%- if properties -%}
             {%- do alluvium._forget_other_log(properties) -%}
             {%- do properties.update({"declaration": alluvium._declared(alluvium._meaning_of_model()), "has_positions": "true"}) if alluvium._reads_own_log(model) -%}
+            {%- do properties.update(alluvium._properties_of_columns()) -%}
             {%- do properties.update(alluvium._key_conflict_properties()) -%}
             {%- do properties.update(alluvium._commit_properties_of_hudi(this)) if alluvium._is_hudi() -%}
             {%- do alluvium._remember("is_written", this, true) -%}

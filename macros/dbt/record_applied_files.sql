@@ -15,6 +15,8 @@
             {%- do alluvium._announce_batch(this, recorded[0]) -%}
             {%- do alluvium._drop_superseded_rows(this) if alluvium._remembered("files_read_again", this) -%}
             {%- do alluvium._compact_entries(this, recorded[0].batch) -%}
+            {%- set columns = alluvium._properties_of_columns() -%}
+            {%- do alluvium._set_properties(this, columns) if columns -%}
         {%- endif -%}
         {%- do alluvium._check_offsets(this, level) -%}
     {%- elif execute -%}

@@ -67,9 +67,9 @@ declaration string comment 'the options that the lines were decoded with, as has
     Batches of a restored log go on counting where the ledger was: a state that has applied batch 2 would pass over
     another batch 2. So the entries that the log no longer has lose their file and keep their number.
 #}
-{% macro _sync_file_ledger(change_log) %}
+{% macro _sync_file_ledger(change_log, latest=none) %}
     {%- do alluvium._require_one_ledger("_sync_file_ledger") -%}
-    {%- set newest = alluvium._query_rows(alluvium._latest_batches_sql(change_log))[0] -%}
+    {%- set newest = latest or alluvium._query_rows("select " ~ alluvium._latest_batches(change_log))[0] -%}
     {%- set ledger_batch, log_batch = newest.ledger_batch or 0, newest.log_batch or 0 -%}
     {%- if log_batch < ledger_batch -%}
         {%- do run_query(alluvium._void_entries_sql(change_log, log_batch)) -%}
@@ -85,10 +85,9 @@ declaration string comment 'the options that the lines were decoded with, as has
 
 
 {# In scalar subqueries Delta answers the log's from its statistics, without a scan; in a union of the two it scans (3.3.3). #}
-{% macro _latest_batches_sql(change_log) -%}
-    select
-        ({{ alluvium._latest_log_batch_sql(change_log) }}) as log_batch,
-        ({{ alluvium._latest_ledger_batch_sql(change_log) }}) as ledger_batch
+{% macro _latest_batches(change_log) -%}
+    ({{ alluvium._latest_log_batch_sql(change_log) }}) as log_batch,
+    ({{ alluvium._latest_ledger_batch_sql(change_log) }}) as ledger_batch
 {%- endmacro %}
 
 

@@ -39,6 +39,7 @@
 
 
 {% macro _change_log_sql(feed, batch) -%}
+{%- do alluvium._remember("columns", this, alluvium._fingerprint_of_columns(feed)) if batch.after is none -%}
 {%- if batch.after is not none and alluvium._apply_schema_change(feed) and not batch.runs -%}
 -- Every listed file is in the log.
 select *
@@ -135,14 +136,21 @@ not exists (
         {%- do alluvium._require_no_missing_files(feed, this) if not is_incremental() and alluvium._latest_ledger_batch(this) -%}
         {{ return({"number": 0, "after": none, "runs": []}) }}
     {%- endif -%}
-    {%- set newest = alluvium._sync_file_ledger(this) if is_incremental() else alluvium._forget_files(feed, this) -%}
-    {%- do alluvium._remember("is_built_anew", this, true) if newest and not is_incremental() -%}
-    {%- set runs = alluvium._new_files(feed, this if is_incremental() else none) -%}
-    {%- do alluvium._announce_new_files(feed, runs) -%}
-    {%- if is_incremental() -%}
-        {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
+    {%- if not is_incremental() -%}
+        {%- set newest = alluvium._forget_files(feed, this) -%}
+        {%- do alluvium._remember("is_built_anew", this, true) if newest -%}
+        {%- set runs = alluvium._new_files(feed, none, alluvium._listed_files(feed, none)) -%}
+        {%- do alluvium._announce_new_files(feed, runs) -%}
+        {{ return({"number": newest + 1, "after": none, "runs": none if runs else runs}) }}
     {%- endif -%}
-    {{ return({"number": newest + 1, "after": none, "runs": none if runs else runs}) }}
+    {%- set listed = alluvium._listed_files(feed, this) -%}
+    {%- set newest = alluvium._sync_file_ledger(this, listed | first if listed else none) -%}
+    {%- if listed and listed[0].log_batch != listed[0].ledger_batch -%}
+        {%- set listed = alluvium._listed_files(feed, this) -%}
+    {%- endif -%}
+    {%- set runs = alluvium._new_files(feed, this, listed) -%}
+    {%- do alluvium._announce_new_files(feed, runs) -%}
+    {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
 {% endmacro %}
 
 

@@ -12,8 +12,13 @@
     {%- do alluvium._require_format_of_table("apply_schema_change") -%}
     {%- set policy = config.get("on_schema_change") or "ignore" -%}
     {%- do alluvium._require_one_of(subject, "on_schema_change", policy, ["ignore", "fail", "append_new_columns", "sync_all_columns"]) -%}
+    {%- set declared = alluvium._fingerprint_of_columns(feed) -%}
+    {%- if alluvium._table_property(this, "columns") == declared -%}
+        {{ return(true) }}
+    {%- endif -%}
     {%- set columns = alluvium._columns_in_relation(this) -%}
     {%- set change = alluvium._schema_change(columns, feed) -%}
+    {%- do alluvium._remember("columns", this, declared) if not (change.added or change.removed or change.retyped) -%}
     {%- do alluvium._require_allowed_schema_change(subject, policy, change, feed) -%}
     {%- do alluvium._require_no_values_of_applied_batches(subject, change.added, change_log, after) if change_log and change.added and policy != "ignore" -%}
     {%- for column in feed.columns if column.name in change.added and "default" in column.cdc -%}
@@ -32,6 +37,26 @@
         {%- do run_query("alter table " ~ this ~ " set tblproperties ('delta.feature.timestampNtz' = 'supported')") -%}
     {%- endif -%}
     {{ return(policy == "ignore" or not change.added) }}
+{% endmacro %}
+
+
+{#
+    The declared columns in short. A table that is known to have them keeps this as a property, so that no later run has to ask for its columns. An
+    altered column is seen when rows are written (`_same_columns`).
+#}
+{% macro _fingerprint_of_columns(feed) %}
+    {%- set columns = [] -%}
+    {%- for column in feed.columns -%}
+        {%- do columns.append([column.name, column.data_type]) -%}
+    {%- endfor -%}
+    {{ return(local_md5(tojson(columns))) }}
+{% endmacro %}
+
+
+{# What the table is still to be told of its columns. #}
+{% macro _properties_of_columns() %}
+    {%- set known = alluvium._remembered("columns", this) -%}
+    {{ return({"columns": known} if known and known != alluvium._table_property(this, "columns") else {}) }}
 {% endmacro %}
 
 
