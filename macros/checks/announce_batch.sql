@@ -13,8 +13,11 @@
 {% macro _announce_rejected_lines(change_log, counted) %}
     {%- if counted.rejected_count -%}
         {%- do alluvium._warn(
-            change_log.identifier ~ ": " ~ counted.rejected_count ~ " of " ~ counted.line_count ~ " new lines rejected. The first: "
-            ~ alluvium._first_rejected_lines(change_log) ~ ". All: `select _cdc_reject_reason, _cdc_reject_detail, _cdc_raw from " ~ change_log ~ " where _cdc_batch = " ~ counted.batch
+            change_log.identifier ~ ": " ~ counted.rejected_count ~ " of " ~ counted.line_count
+            ~ " new lines rejected. The first: "
+            ~ alluvium._first_rejected_lines(change_log)
+            ~ ". All: `select _cdc_reject_reason, _cdc_reject_detail, _cdc_raw from " ~ change_log
+            ~ " where _cdc_batch = " ~ counted.batch
             ~ " and _cdc_reject_reason is not null`"
         ) -%}
     {%- endif -%}
@@ -22,16 +25,18 @@
 
 
 {#
-    By default ExtractNewRecordState leaves the tombstone of a delete alone, which names no key in a file: the rows would stay,
-    and nothing else would say so.
+    By default ExtractNewRecordState leaves the tombstone of a delete alone, which names no key in a file: the rows
+    would stay, and nothing else would say so.
 #}
 {% macro _announce_lost_deletes(change_log, feed, counted) %}
     {%- if counted.control_count and feed.shape == "flattened" -%}
         {%- set found = alluvium._query_rows(alluvium._tombstones_and_deletes_sql(change_log, counted.batch))[0] -%}
         {%- if found.tombstones and not found.deletes -%}
             {%- do alluvium._warn(
-                change_log.identifier ~ ": " ~ found.tombstones ~ " tombstones and no delete in the new files. With the connector's default "
-                ~ "(`delete.tombstone.handling.mode: tombstone`) deletes are not in the files: rows that the source has deleted stay. "
+                change_log.identifier ~ ": " ~ found.tombstones
+                ~ " tombstones and no delete in the new files. With the connector's default "
+                ~ "(`delete.tombstone.handling.mode: tombstone`) deletes are not in the files: rows that the source "
+                "has deleted stay. "
                 ~ "`rewrite` writes them; `reconcile` finds the rows"
             ) -%}
         {%- endif -%}
@@ -49,16 +54,19 @@ where _cdc_batch = {{ batch }}
 
 
 {#
-    A server that writes no positions inside of a transaction (connectors) leaves events in an order that nobody can tell from a
-    right one. Two changes at one position show it: a move has one create there, and another delivery the same image.
+    A server that writes no positions inside of a transaction (connectors) leaves events in an order that nobody can
+    tell from a right one. Two changes at one position show it: a move has one create there, and another delivery the
+    same image.
 #}
 {% macro _announce_shared_positions(change_log, feed, counted) %}
     {%- if feed.connector in ["mysql", "mariadb"] and not alluvium._has_declared_order(feed) -%}
         {%- set found = alluvium._query_rows(alluvium._shared_positions_sql(change_log, feed, counted.batch))[0] -%}
         {%- if found.shared_positions -%}
             {%- do alluvium._warn(
-                change_log.identifier ~ ": " ~ found.shared_positions ~ " binlog positions of the new files are each those of several changes, whose order nothing says: "
-                ~ "rows may be wrong. Does the server write no positions inside of transactions? Set `binlog_legacy_event_pos=ON` (MariaDB 11.4 and later) or "
+                change_log.identifier ~ ": " ~ found.shared_positions
+                ~ " binlog positions of the new files are each those of several changes, whose order nothing says: "
+                ~ "rows may be wrong. Does the server write no positions inside of transactions? Set "
+                "`binlog_legacy_event_pos=ON` (MariaDB 11.4 and later) or "
                 ~ "`binlog_transaction_compression=OFF` (MySQL)"
                 ~ (", and send `source.row` with `add.fields`" if feed.shape == "flattened" else "")
             ) -%}
@@ -67,10 +75,14 @@ where _cdc_batch = {{ batch }}
 {% endmacro %}
 
 
-{# A flattened event may lack the number of its row in a statement; one statement changes a row of a table with a key once. #}
+{#
+    A flattened event may lack the number of its row in a statement; one statement changes a row of a table with a key
+    once.
+#}
 {% macro _shared_positions_sql(change_log, feed, batch) -%}
 {%- set position = alluvium._snapshot_start(feed) -%}
-{%- set row_hash = "xxhash64(" ~ (alluvium._column_list(feed.key) + [alluvium._image_of_event(feed)]) | join(", ") ~ ")" -%}
+{%- set row_hash =
+    "xxhash64(" ~ (alluvium._column_list(feed.key) + [alluvium._image_of_event(feed)]) | join(", ") ~ ")" -%}
 select count(*) as shared_positions
 from (
     select {{ position }} as position
@@ -86,18 +98,20 @@ from (
 
 
 {#
-    The log keeps what a file had before it was landed anew. Of a full dump a row that it has lost since is one that was not there: it stays
-    until the log is built anew.
+    The log keeps what a file had before it was landed anew. Of a full dump a row that it has lost since is one that was
+    not there: it stays until the log is built anew.
 #}
 {% macro _announce_rows_lost_by_dumps(change_log, feed, counted) %}
-    {%- set files = alluvium._query_rows(alluvium._files_landed_again_sql(change_log, counted.batch)) if feed.full_dumps else [] -%}
+    {%- set files =
+        alluvium._query_rows(alluvium._files_landed_again_sql(change_log, counted.batch)) if feed.full_dumps else [] -%}
     {%- if files -%}
         {%- set found = alluvium._query_rows(
             alluvium._rows_lost_by_dumps_sql(change_log, feed, counted.batch, files | map(attribute="file_path") | list)
         )[0] -%}
         {%- if found.lost_rows -%}
             {%- do alluvium._warn(
-                change_log.identifier ~ ": full dumps that were landed anew lack " ~ found.lost_rows ~ " rows that they had before. These stay until "
+                change_log.identifier ~ ": full dumps that were landed anew lack " ~ found.lost_rows
+                ~ " rows that they had before. These stay until "
                 ~ alluvium._rebuild_command(change_log)
             ) -%}
         {%- endif -%}

@@ -3,11 +3,17 @@
     {%- set feed = alluvium._feed_of_relation("unaccounted_lines", change_log) -%}
     {%- if not alluvium._may_query() -%}
         {#- Every file is read then: only those of the batch are compared. -#}
-        {{ return(alluvium._unaccounted_lines_sql(feed, change_log, "(select max(_cdc_batch) from " ~ change_log ~ ")", none)) }}
+        {{ return(
+            alluvium._unaccounted_lines_sql(feed, change_log, "(select max(_cdc_batch) from " ~ change_log ~ ")", none)
+        ) }}
     {%- endif -%}
     {%- set batch = alluvium._latest_batch(change_log) -%}
     {%- set is_plain = alluvium._remembered("is_plain", change_log) or false -%}
-    {{ return(alluvium._unaccounted_lines_sql(feed, change_log, batch, alluvium._files_of_batch(feed, change_log, batch), is_plain)) }}
+    {{ return(
+        alluvium._unaccounted_lines_sql(
+            feed, change_log, batch, alluvium._files_of_batch(feed, change_log, batch), is_plain
+        )
+    ) }}
 {%- endmacro %}
 
 
@@ -68,13 +74,18 @@ where
 
 
 {#
-    How many rejected lines of a change log are not released, and whether these are too many: more rows than `fail_above`, or a larger share of the latest batch (`5 %`, the default).
-    With any threshold they are where no line could be decoded: then the feed is not what its declaration says.
+    How many rejected lines of a change log are not released, and whether these are too many: more rows than
+    `fail_above`, or a larger share of the latest batch (`5 %`, the default). With any threshold they are where no line
+    could be decoded: then the feed is not what its declaration says.
 #}
 {% macro _rejected_above_threshold(change_log) -%}
-{%- set limit = alluvium._feed_of_relation("rejected_within_threshold", change_log).quarantine.get("fail_above", alluvium._feed_defaults().quarantine.fail_above) -%}
+{%- set limit = alluvium._feed_of_relation("rejected_within_threshold", change_log).quarantine.get(
+    "fail_above", alluvium._feed_defaults().quarantine.fail_above
+) -%}
 {%- set share = alluvium._share_of_threshold(limit) -%}
-{%- set batch = alluvium._latest_batch(change_log) if alluvium._may_query() else "(select max(_cdc_batch) from " ~ change_log ~ ")" -%}
+{%- set batch =
+    alluvium._latest_batch(change_log) if alluvium._may_query()
+    else "(select max(_cdc_batch) from " ~ change_log ~ ")" -%}
 select
     rejected_count,
     (
@@ -115,7 +126,9 @@ where rejected_count > 0
 {% macro _first_rejected_lines(change_log) %}
     {%- set lines = [] -%}
     {%- for row in alluvium._query_rows(alluvium._first_rejected_lines_sql(change_log)) -%}
-        {%- do lines.append(row.reason ~ (" (" ~ row.detail ~ ")" if row.detail else "") ~ " at " ~ row.path ~ " line " ~ row.line) -%}
+        {%- do lines.append(
+            row.reason ~ (" (" ~ row.detail ~ ")" if row.detail else "") ~ " at " ~ row.path ~ " line " ~ row.line
+        ) -%}
     {%- endfor -%}
     {{ return(lines | join("; ")) }}
 {% endmacro %}
@@ -139,7 +152,8 @@ limit 3
 {# What a state cannot know of a row: a value of it, or of a table without a key how many there are. #}
 {% macro _is_unresolved(state) %}
     {{ return(
-        "_cdc_unresolved_columns is not null and not _is_deleted" if alluvium._feed_of_relation("unresolved_within_threshold", state).key
+        "_cdc_unresolved_columns is not null and not _is_deleted"
+        if alluvium._feed_of_relation("unresolved_within_threshold", state).key
         else alluvium._has_undecided_count()
     ) }}
 {% endmacro %}

@@ -1,13 +1,17 @@
 {#
-    Clients of the hosted Thrift server share its session, and dbt-spark (1.11) names the rows that a model is about to write after the model
-    alone: of two builds at once one could write the other's, and record its own batches. So a build takes the session, and the next one waits for it.
+    Clients of the hosted Thrift server share its session, and dbt-spark (1.11) names the rows that a model is about to
+    write after the model
+    alone: of two builds at once one could write the other's, and record its own batches. So a build takes the session,
+    and the next one waits for it.
 #}
 {% macro claim_session() %}
     {%- if execute and alluvium._is_run() and alluvium._is_session_shared() -%}
         {%- set other = alluvium._session_setting("alluvium.build") -%}
         {%- if other -%}
             {{ exceptions.raise_compiler_error(
-                "claim_session: another build (" ~ other ~ ") has the session of this server: wait until it has ended. If it was killed, or a hook of it failed, "
+                "claim_session: another build (" ~ other
+                ~ ") has the session of this server: wait until it has ended. If it was killed, or a hook of it "
+                "failed, "
                 ~ "`dbt run-operation release_session --target " ~ target.name ~ "` ends its claim"
             ) }}
         {%- endif -%}

@@ -11,5 +11,9 @@
     {%- endif -%}
     {%- do alluvium._require_claimed_session("get_insert_into_sql") -%}
     {%- do alluvium._require_partitions_of_table("get_insert_into_sql", target_relation) -%}
-    {{ return(alluvium._insert_into_sql(source_relation, target_relation, alluvium._same_columns(source_relation, target_relation))) }}
+    {{ return(
+        alluvium._insert_into_sql(
+            source_relation, target_relation, alluvium._same_columns(source_relation, target_relation)
+        )
+    ) }}
 {% endmacro %}

@@ -1,6 +1,7 @@
 {#
     dbt-spark's insert_overwrite strategy asks for this SQL. The property goes first, so that a run that is killed
-    between the rows and the new one leaves none. A model without note_inputs, of a project that has this one as a package, is dbt-spark's.
+    between the rows and the new one leaves none. A model without note_inputs, of a project that has this one as a
+    package, is dbt-spark's.
 #}
 {% macro get_insert_overwrite_sql(source_relation, target_relation, existing_relation) %}
     {%- if alluvium._remembered("inputs", this) is none -%}

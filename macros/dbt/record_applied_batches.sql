@@ -12,17 +12,23 @@
         {%- set tracked_columns = alluvium._remembered("tracked_columns", this) -%}
         {%- if tracked_columns -%}
             {#- Versions have changed without a batch: marts take the history whole. -#}
-            {%- do properties.update({"generation": alluvium._run_id()}) if alluvium._table_property(this, "tracked_columns") != "none" -%}
+            {%- do properties.update({"generation": alluvium._run_id()})
+                if alluvium._table_property(this, "tracked_columns") != "none" -%}
             {%- do properties.update({"tracked_columns": tracked_columns}) -%}
         {%- endif -%}
         {%- if properties -%}
             {%- do alluvium._forget_other_log(properties) -%}
-            {%- do properties.update({"declaration": alluvium._declared(alluvium._meaning_of_model()), "has_positions": "true"}) if alluvium._reads_own_log(model) -%}
+            {%- do properties.update(
+                    {"declaration": alluvium._declared(alluvium._meaning_of_model()), "has_positions": "true"}
+                )
+                if alluvium._reads_own_log(model) -%}
             {%- do properties.update(alluvium._properties_of_columns()) -%}
             {%- do properties.update(alluvium._key_conflict_properties()) -%}
             {%- do properties.update(alluvium._commit_properties_of_hudi(this)) if alluvium._is_hudi() -%}
             {%- do alluvium._remember("is_written", this, true) -%}
-            {%- do alluvium._set_properties(this, properties, alluvium._properties_of_merged_table() if properties.generation else {}) -%}
+            {%- do alluvium._set_properties(
+                this, properties, alluvium._properties_of_merged_table() if properties.generation else {}
+            ) -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}

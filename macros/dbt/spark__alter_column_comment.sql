@@ -1,4 +1,7 @@
-{# dbt-spark (1.11) quotes no name, escapes no backslash, and commits the comment of each column with each build, as if the table had news. #}
+{#
+    dbt-spark (1.11) quotes no name, escapes no backslash, and commits the comment of each column with each build, as if
+    the table had news.
+#}
 {% macro spark__alter_column_comment(relation, column_dict) %}
     {%- if config.get("file_format") in ["delta", "hudi", "iceberg"] -%}
         {%- set comments = {} -%}
@@ -7,7 +10,8 @@
         {%- endfor -%}
         {%- for name, column in column_dict.items() if comments.get(name | lower) != column.description -%}
             {%- do run_query(
-                "alter table " ~ relation ~ " alter column " ~ alluvium._quoted_identifier(name) ~ " comment " ~ alluvium._string_literal(column.description)
+                "alter table " ~ relation ~ " alter column " ~ alluvium._quoted_identifier(name) ~ " comment "
+                ~ alluvium._string_literal(column.description)
             ) -%}
         {%- endfor -%}
     {%- endif -%}

@@ -1,7 +1,9 @@
 {#
-    Stands for dbt-spark's own. Hudi commits a column to its own schema, and enters it in the catalog afterwards: after a kill in between it takes the column for one that is there, and no
-    statement enters it (1.2.0). And of a table that a column was added to it takes the schema in a form of its own, in which two columns or fields of one name may be no two decimals: it reads
-    the older files no more (`Can't redefine`, 1.2.0). Either table is written anew instead, and has no such past.
+    Stands for dbt-spark's own. Hudi commits a column to its own schema, and enters it in the catalog afterwards: after
+    a kill in between it takes the column for one that is there, and no statement enters it (1.2.0). And of a table that
+    a column was added to it takes the schema in a form of its own, in which two columns or fields of one name may be no
+    two decimals: it reads the older files no more (`Can't redefine`, 1.2.0). Either table is written anew instead, and
+    has no such past.
 #}
 {% macro spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
     {%- if remove_columns or not alluvium._is_own_hudi_table() -%}
@@ -10,13 +12,20 @@
     {%- set subject = "model " ~ relation.identifier -%}
     {%- set columns = alluvium._columns_in_relation(relation) -%}
     {%- set begun = alluvium._table_properties(relation).get("adds_columns", "").split() -%}
-    {%- if begun | reject("in", columns | map(attribute="name") | map("lower") | list) | list or alluvium._has_decimals_of_one_name(columns + add_columns) -%}
+    {%- if begun | reject("in", columns | map(attribute="name") | map("lower") | list) | list
+        or alluvium._has_decimals_of_one_name(columns + add_columns) -%}
         {%- do log(subject ~ ": rewritten for " ~ add_columns | map(attribute="name") | join(", "), info=true) -%}
         {%- set change = {"removed": [], "retyped": {}} -%}
-        {%- do run_query(alluvium._rewrite_columns_sql(relation, columns, change, alluvium._query_rows("show tblproperties " ~ relation), add_columns)) -%}
+        {%- do run_query(
+            alluvium._rewrite_columns_sql(
+                relation, columns, change, alluvium._query_rows("show tblproperties " ~ relation), add_columns
+            )
+        ) -%}
     {%- else -%}
         {%- do alluvium._require_clock_of_hudi(subject, relation) -%}
-        {%- do alluvium._set_properties(relation, {"adds_columns": add_columns | map(attribute="name") | map("lower") | join(" ")}) -%}
+        {%- do alluvium._set_properties(
+            relation, {"adds_columns": add_columns | map(attribute="name") | map("lower") | join(" ")}
+        ) -%}
         {%- do dbt.spark__alter_relation_add_remove_columns(relation, add_columns, none) -%}
     {%- endif -%}
 {% endmacro %}
@@ -26,7 +35,8 @@
 {% macro _has_decimals_of_one_name(columns) %}
     {%- set types = {} -%}
     {%- for column in columns -%}
-        {%- set named = (column.name ~ ":" ~ column.dtype) | lower | replace("array<", "array<element:") | replace("map<string,", "map<string,value:") -%}
+        {%- set named = (column.name ~ ":" ~ column.dtype) | lower | replace("array<", "array<element:")
+            | replace("map<string,", "map<string,value:") -%}
         {%- for name, type in modules.re.findall("(\\w+):(decimal\\([^)]*\\)|struct)", named) -%}
             {%- do types.setdefault(name, []).append(type) -%}
         {%- endfor -%}

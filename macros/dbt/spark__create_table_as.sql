@@ -1,6 +1,6 @@
 {#
-    dbt-spark asks for the SQL that makes a table. It drops what is there before (1.11); of Hudi's tables the old one stays until the new one is complete, and a
-    table that is there is complete whatever was killed.
+    dbt-spark asks for the SQL that makes a table. It drops what is there before (1.11); of Hudi's tables the old one
+    stays until the new one is complete, and a table that is there is complete whatever was killed.
 #}
 {% macro spark__create_table_as(temporary, relation, compiled_code, language="sql") %}
     {%- set sql = alluvium._create_table_as_sql(temporary, relation, compiled_code, language) -%}

@@ -1,17 +1,21 @@
 {#
-    dbt's incremental materialization with the merge strategy asks for this SQL. Of a state it is a merge under the position guard, of a history a merge of versions; of any
-    other model dbt-spark's own, but for an incremental mart: in Hudi it is computed whole (changed_keys), in Delta its keys are compared with `<=>`.
+    dbt's incremental materialization with the merge strategy asks for this SQL. Of a state it is a merge under the
+    position guard, of a history a merge of versions; of any other model dbt-spark's own, but for an incremental mart:
+    in Hudi it is computed whole (changed_keys), in Delta its keys are compared with `<=>`.
 #}
 {% macro spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) %}
     {%- set cdc = (config.get("meta") or {}).get("cdc") or {} -%}
     {%- set is_hudi_mart = alluvium._is_hudi_mart() -%}
     {#- Also where there is nothing to merge: a run that passes would say that the format does. -#}
     {%- do alluvium._require_format_of_table("get_merge_sql") if alluvium._is_own_table() -%}
-    {%- do alluvium._require_properties_of_hudi_table("model " ~ model.name, target) if alluvium._is_own_hudi_table() -%}
+    {%- do
+        alluvium._require_properties_of_hudi_table("model " ~ model.name, target) if alluvium._is_own_hudi_table() -%}
     {%- if alluvium._is_up_to_date() -%}
         {{ return(alluvium._nothing_to_apply_sql()) }}
     {%- endif -%}
-    {%- do alluvium._require_partitions_of_table("get_merge_sql", target) if alluvium._is_own_table() and not is_hudi_mart -%}
+    {%- do
+        alluvium._require_partitions_of_table("get_merge_sql", target)
+        if alluvium._is_own_table() and not is_hudi_mart -%}
     {%- if not alluvium._is_kept_by_key(model) and not is_hudi_mart -%}
         {%- set sql = dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
         {{ return(alluvium._with_null_safe_keys(sql, unique_key) if alluvium._kind_of_model(model) else sql) }}
@@ -26,7 +30,11 @@
     {%- if alluvium._is_history(model) -%}
         {{ return(alluvium._history_merge_sql(target, source, feed, columns)) }}
     {%- elif not feed.key -%}
-        {{ return(alluvium._keyless_merge_sql(target, source, feed, columns, cdc.delete_policy or "soft", alluvium._remembered("adds_from", this))) }}
+        {{ return(
+            alluvium._keyless_merge_sql(
+                target, source, feed, columns, cdc.delete_policy or "soft", alluvium._remembered("adds_from", this)
+            )
+        ) }}
     {%- endif -%}
     {{ return(alluvium._guarded_merge_sql(
         target, source, feed, columns, cdc.delete_policy or "soft", alluvium._remembered_resets()

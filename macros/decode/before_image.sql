@@ -1,8 +1,8 @@
 {#
-    The image before an update of a table without a key: nothing else says which row it replaced. Both images of such a record go through the
-    same decoding and the same judgement as rows of their own, the image before like that of a delete, and are joined again
-    into one row a record. With a key the image before is not needed.
-    `numbered` has the rows of a record side by side; of the two common table expressions that this gives, the last is `joined`.
+    The image before an update of a table without a key: nothing else says which row it replaced. Both images of such a
+    record go through the same decoding and the same judgement as rows of their own, the image before like that of a
+    delete, and are joined again into one row a record. With a key the image before is not needed. `numbered` has the
+    rows of a record side by side; of the two common table expressions that this gives, the last is `joined`.
 #}
 {% macro _before_image(feed) -%}
 images as (
@@ -44,7 +44,10 @@ struct(
 {% macro _before_columns(feed) -%}
     {%- set columns = [] -%}
     {%- for column in feed.columns -%}
-        {%- do columns.append("values_before.image." ~ alluvium._quoted_identifier(column.name) ~ " as " ~ alluvium._before_column(column.name)) -%}
+        {%- do columns.append(
+            "values_before.image." ~ alluvium._quoted_identifier(column.name) ~ " as "
+            ~ alluvium._before_column(column.name)
+        ) -%}
     {%- endfor -%}
     {{ columns | join(",\n") }}
 {%- endmacro %}
@@ -76,8 +79,8 @@ lateral view explode(if(record_op = 'u' and record_before is not null, array(fal
 
 
 {#
-    PostgreSQL sends a whole image before with REPLICA IDENTITY FULL only; MySQL's and MariaDB's connectors demand whole rows in the
-    binlog. A flattened update has no image before at all. The detail says which it is.
+    PostgreSQL sends a whole image before with REPLICA IDENTITY FULL only; MySQL's and MariaDB's connectors demand whole
+    rows in the binlog. A flattened update has no image before at all. The detail says which it is.
 #}
 {% macro _misses_before_image(feed) %}
     {%- if alluvium._lacks_full_before_images(feed) -%}

@@ -1,14 +1,14 @@
 {#
-    The position of an event: one string of fixed width whose parts sort from the most to the least significant,
-    so that one column orders row_number, guards a merge and prunes files.
+    The position of an event: one string of fixed width whose parts sort from the most to the least significant, so that
+    one column orders row_number, guards a merge and prunes files.
 
     PostgreSQL: the end of the transaction that finished before, then the event's own lsn (`source.sequence`). As
-    numbers the pair is the commit order; the lsn alone runs backwards where transactions interleave. A feed that
-    has the lsn only (flattened without `source.sequence`) takes it twice: per key that is the same order, because
-    a row lock keeps a key's lsns in commit order.
-    The macro `connectors` has the other connectors, _declared_position.sql the orders that a feed declares.
-    Then snapshot rows below stream events, and last the delivery (partition, offset, version of the file, line), so that no two records tie.
-    NULL where `_source_position` is, which alone decides that a row is rejected (`_reject_reason`). No row is ordered by a clock instead.
+    numbers the pair is the commit order; the lsn alone runs backwards where transactions interleave. A feed that has
+    the lsn only (flattened without `source.sequence`) takes it twice: per key that is the same order, because a row
+    lock keeps a key's lsns in commit order. The macro `connectors` has the other connectors, _declared_position.sql the
+    orders that a feed declares. Then snapshot rows below stream events, and last the delivery (partition, offset,
+    version of the file, line), so that no two records tie. NULL where `_source_position` is, which alone decides that a
+    row is rejected (`_reject_reason`). No row is ordered by a clock instead.
 #}
 {% macro _cdc_position(feed) -%}
     if(source_position is null, null, concat_ws(
@@ -24,9 +24,10 @@
 
 
 {#
-    Of two files that have one event, the newer one says what it was: one that was mended and landed anew, on whichever line it has the event now. So a
-    clock decides between deliveries of one event alone. Hundredths of a second since 1970, eight digits to the base of 36 until 2864, above the
-    lines' numbers that stood here before; then a hash, since a copy may have the same name and time in another folder.
+    Of two files that have one event, the newer one says what it was: one that was mended and landed anew, on whichever
+    line it has the event now. So a clock decides between deliveries of one event alone. Hundredths of a second since
+    1970, eight digits to the base of 36 until 2864, above the lines' numbers that stood here before; then a hash, since
+    a copy may have the same name and time in another folder.
 #}
 {% macro _version_of_file() -%}
 concat(

@@ -10,7 +10,9 @@
     {%- if base == "array" -%}
         {{ return(alluvium._decode_array(column, feed, text)) }}
     {%- elif base in ["struct", "map"] -%}
-        {{ return("from_json(" ~ text ~ ", " ~ alluvium._string_literal(column.data_type) ~ ", map('timeZone', 'UTC'))") }}
+        {{ return(
+                "from_json(" ~ text ~ ", " ~ alluvium._string_literal(column.data_type) ~ ", map('timeZone', 'UTC'))"
+            ) }}
     {%- elif base == "date" -%}
         {{ return(alluvium._decode_date(column, feed, text)) }}
     {%- elif base == "timestamp_ntz" -%}
@@ -67,9 +69,9 @@
 
 
 {#
-    PostgreSQL's infinity is one value in every time precision mode: the number of microseconds that Debezium (3.6.3) sends for a column without a
-    time zone. Others are the word, the ends of 64 bits (3.6 and later, nanoseconds and microseconds), and years that no source has (isostring; the
-    era of -infinity may be lost).
+    PostgreSQL's infinity is one value in every time precision mode: the number of microseconds that Debezium (3.6.3)
+    sends for a column without a time zone. Others are the word, the ends of 64 bits (3.6 and later, nanoseconds and
+    microseconds), and years that no source has (isostring; the era of -infinity may be lost).
 #}
 {% macro _infinite_timestamps(feed, text, value) -%}
     {%- set is_postgresql = feed.connector == "postgresql" -%}
@@ -81,7 +83,9 @@
 {# Spark's cast (3.5) wants seconds beside a zone; Java's OffsetDateTime leaves them out where they are zero. #}
 {% macro _cast_iso_timestamp(text, data_type) %}
     {%- set with_seconds = "regexp_replace(" ~ text ~ ", '([T ][0-9]{2}:[0-9]{2})(?=Z|[+-]|$)', '$1:00')" -%}
-    {{ return("coalesce(try_cast(" ~ text ~ " as " ~ data_type ~ "), try_cast(" ~ with_seconds ~ " as " ~ data_type ~ "))") }}
+    {{ return(
+            "coalesce(try_cast(" ~ text ~ " as " ~ data_type ~ "), try_cast(" ~ with_seconds ~ " as " ~ data_type ~ "))"
+        ) }}
 {% endmacro %}
 
 
@@ -122,7 +126,8 @@
     {%- set mode = feed.binary_handling_mode -%}
     {%- if mode == "hex" and column.cdc.semantic_type != "io.debezium.data.Bits" -%}
         {{ return(
-            "if(semantic_types[" ~ alluvium._string_literal(column.name) ~ "] <=> 'io.debezium.data.Bits', " ~ alluvium._base64_bytes(text)
+            "if(semantic_types[" ~ alluvium._string_literal(column.name) ~ "] <=> 'io.debezium.data.Bits', "
+            ~ alluvium._base64_bytes(text)
             ~ ", try_to_binary(" ~ text ~ ", 'hex'))"
         ) }}
     {%- elif mode == "base64-url-safe" -%}
@@ -132,7 +137,10 @@
 {% endmacro %}
 
 
-{# bit(n) arrives as little-endian bytes, of zeros alone as none (PostgreSQL); a number of 64 bits or more does not fit. #}
+{#
+    bit(n) arrives as little-endian bytes, of zeros alone as none (PostgreSQL); a number of 64 bits or more does not
+    fit.
+#}
 {% macro _decode_bits(column, text) -%}
     transform(
                 filter(array({{ alluvium._base64_bytes(text) }}), bytes -> length(bytes) <= 8),
@@ -164,7 +172,8 @@
     {%- set changed = alluvium._is_changed_value(element, element_text, value) -%}
     {%- set value = "if(" ~ changed ~ ", null, " ~ value ~ ")" if changed else value -%}
     {%- if is_decimal -%}
-        {%- set value = "transform(array(" ~ alluvium._number_text(element, feed, "element") ~ "), number -> " ~ value ~ ")[0]" -%}
+        {%- set value =
+            "transform(array(" ~ alluvium._number_text(element, feed, "element") ~ "), number -> " ~ value ~ ")[0]" -%}
     {%- endif -%}
     transform(from_json({{ text }}, 'array<string>'), element -> {{ value }})
 {%- endmacro %}
@@ -186,10 +195,15 @@
     the row image has.
 #}
 {% macro _column_text(column, feed) %}
-    {%- set image = "number_image" if column.data_type.startswith("decimal") and alluvium._reads_json_numbers(feed) else "row_image" -%}
+    {%- set image =
+        "number_image" if column.data_type.startswith("decimal") and alluvium._reads_json_numbers(feed)
+        else "row_image" -%}
     {%- set text = image ~ "[" ~ alluvium._string_literal(column.name) ~ "]" -%}
     {%- if alluvium._may_be_unavailable(column, feed) -%}
-        {{ return("if(array_contains(unavailable_columns, " ~ alluvium._string_literal(column.name) ~ "), null, " ~ alluvium._sent_text(column, feed, text) ~ ")") }}
+        {{ return(
+            "if(array_contains(unavailable_columns, " ~ alluvium._string_literal(column.name) ~ "), null, "
+            ~ alluvium._sent_text(column, feed, text) ~ ")"
+        ) }}
     {%- endif -%}
     {{ return(alluvium._sent_text(column, feed, text)) }}
 {% endmacro %}

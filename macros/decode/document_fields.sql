@@ -1,6 +1,7 @@
 {#
-    Fields of a document as texts. A value that JSON has no type for is wrapped in an object of one field (`{"$oid": "..."}`), in version 1 of
-    Extended JSON otherwise than in version 2; both are unwrapped, deeper ones stay as they are.
+    Fields of a document as texts. A value that JSON has no type for is wrapped in an object of one field
+    (`{"$oid": "..."}`), in version 1 of Extended JSON otherwise than in version 2; both are unwrapped, deeper ones stay
+    as they are.
 #}
 {% macro _document_fields(document) -%}
     {%- set paths = [
@@ -19,8 +20,8 @@
 
 
 {#
-    The row image of an envelope. MongoDB's are whole documents as texts of Extended JSON; a delete without a pre-image names
-    its document in the record's key alone, which only the store envelope keeps.
+    The row image of an envelope. MongoDB's are whole documents as texts of Extended JSON; a delete without a pre-image
+    names its document in the record's key alone, which only the store envelope keeps.
 #}
 {% macro _row_image_of_envelope(feed) -%}
     {%- if feed.connector != "mongodb" -%}
@@ -28,7 +29,10 @@
     {%- elif feed.store_envelope -%}
         coalesce(
             {{ alluvium._document_fields("if(record_op = 'd', record_before, record_after)") | indent(4) }},
-            {{ alluvium._document_fields("if(record_op = 'd', concat('{\"_id\":', " ~ alluvium._document_key() ~ ", '}'), null)") | indent(4) }}
+            {{ alluvium._document_fields(
+                    "if(record_op = 'd', concat('{\"_id\":', " ~ alluvium._document_key() ~ ", '}'), null)"
+                )
+                | indent(4) }}
         )
     {%- else -%}
         {{ alluvium._document_fields("if(record_op = 'd', record_before, record_after)") }}

@@ -1,7 +1,7 @@
 {#
-    The verdict on a line, or that it is a message of another tool (`_message_formats`), with the format's name. Looked at are lines that are rejected
-    anyway, and rows with fields that nobody has declared, so it costs nothing on the others. Where all fields of such messages are declared as
-    columns, a table of messages is meant.
+    The verdict on a line, or that it is a message of another tool (`_message_formats`), with the format's name. Looked
+    at are lines that are rejected anyway, and rows with fields that nobody has declared, so it costs nothing on the
+    others. Where all fields of such messages are declared as columns, a table of messages is meant.
 #}
 {% macro _foreign_message(feed) -%}
     {%- set forms = alluvium._forms_of_messages() -%}
@@ -15,12 +15,14 @@
 
 
 {#
-    The first format with a form that holds, or NULL. Lambdas are nested as little as possible: each level makes Spark (3.5.7) resolve the whole statement
-    about four times more.
+    The first format with a form that holds, or NULL. Lambdas are nested as little as possible: each level makes Spark
+    (3.5.7) resolve the whole statement about four times more.
 #}
 {% macro _format_of_message(feed, forms) -%}
 {%- set record = "get_json_object(value, '$.value')" if feed.store_envelope else "value" -%}
-{%- set record = "if(size(array_except(json_object_keys(" ~ record ~ "), array('schema', 'payload'))) = 0, get_json_object(" ~ record ~ ", '$.payload'), " ~ record ~ ")" -%}
+{%- set record =
+    "if(size(array_except(json_object_keys(" ~ record ~ "), array('schema', 'payload'))) = 0, get_json_object(" ~ record
+    ~ ", '$.payload'), " ~ record ~ ")" -%}
 {#- The fields of a row are there already: most records are of no form by these alone. -#}
 {%- set row = "from_json(" ~ record ~ ", 'map<string,string>')" if feed.shape == "envelope" else "row_image" -%}
 coalesce(
@@ -45,7 +47,10 @@ coalesce(
 {%- endmacro %}
 
 
-{# As SQL takes them: the forms of all formats in one list, with paths of JSONPath; of one that is told by its objects, `has` is empty. #}
+{#
+    As SQL takes them: the forms of all formats in one list, with paths of JSONPath; of one that is told by its objects,
+    `has` is empty.
+#}
 {% macro _forms_of_messages() %}
     {%- set forms = [] -%}
     {%- for format in alluvium._message_formats() -%}
@@ -53,9 +58,13 @@ coalesce(
             {%- set has, marks = (form.has or []) | list, [] -%}
             {%- for path, pattern in (form.matches or {}).items() -%}
                 {%- do has.append(path.split(".")[0]) if path != "*" -%}
-                {%- do marks.append({"path": path if path == "*" else "$['" ~ path.split(".") | join("']['") ~ "']", "pattern": pattern}) -%}
+                {%- do marks.append(
+                    {"path": path if path == "*" else "$['" ~ path.split(".") | join("']['") ~ "']", "pattern": pattern}
+                ) -%}
             {%- endfor -%}
-            {%- do forms.append({"format": format.name, "has": has | unique | list, "may_have": form.get("may_have"), "marks": marks}) -%}
+            {%- do forms.append(
+                {"format": format.name, "has": has | unique | list, "may_have": form.get("may_have"), "marks": marks}
+            ) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(forms) }}

@@ -1,7 +1,7 @@
 {#
-    The condition that a value is there and is not what its text says; none for types whose cast gives the value or NULL.
-    A number that is too large for its type becomes infinity; an infinity of the source says so.
-    No database has a day before 4713 BC. Debezium 3.6.3 sends such numbers for PostgreSQL's infinite dates (others from the snapshot than
+    The condition that a value is there and is not what its text says; none for types whose cast gives the value or
+    NULL. A number that is too large for its type becomes infinity; an infinity of the source says so. No database has a
+    day before 4713 BC. Debezium 3.6.3 sends such numbers for PostgreSQL's infinite dates (others from the snapshot than
     from the stream), and for timestamps past the year 294247; -infinity of a timestamp is told by its number.
 #}
 {% macro _is_changed_value(column, text, value) %}
@@ -33,31 +33,36 @@
 
 
 {#
-    These databases have no day after the year 9999. A time that is later was sent in a smaller unit than the declared one: its column was widened, as
-    from `datetime` to `datetime(6)`, and no schema says so.
+    These databases have no day after the year 9999. A time that is later was sent in a smaller unit than the declared
+    one: its column was widened, as from `datetime` to `datetime(6)`, and no schema says so.
 #}
 {% macro _is_of_wider_time(column, feed, value) %}
-    {%- if feed.connector in ["mysql", "mariadb", "sqlserver", "oracle"] and column.data_type in ["timestamp", "timestamp_ntz"] -%}
-        {{ return(value ~ " >= " ~ column.data_type ~ " '+10000-01-01 00:00:00" ~ ("Z" if column.data_type == "timestamp" else "") ~ "'") }}
+    {%- if feed.connector in ["mysql", "mariadb", "sqlserver", "oracle"]
+        and column.data_type in ["timestamp", "timestamp_ntz"] -%}
+        {{ return(
+            value ~ " >= " ~ column.data_type ~ " '+10000-01-01 00:00:00"
+            ~ ("Z" if column.data_type == "timestamp" else "") ~ "'"
+        ) }}
     {%- endif -%}
     {{ return(none) }}
 {% endmacro %}
 
 
 {#
-    Nine digits are enough for any number of 32 bits, and their texts have no more, unless they are the exact value in 64 bits. What has more, and is
-    another number, was sent from a wider column.
+    Nine digits are enough for any number of 32 bits, and their texts have no more, unless they are the exact value in
+    64 bits. What has more, and is another number, was sent from a wider column.
 #}
 {% macro _is_rounded_float(text, value) %}
     {{ return(
-        "length(regexp_replace(regexp_replace(" ~ text ~ ", '[eE].*|[.]', ''), '^[-0]+|0+$', '')) > 9 and try_cast(" ~ text ~ " as double) <> cast(" ~ value ~ " as double)"
+        "length(regexp_replace(regexp_replace(" ~ text ~ ", '[eE].*|[.]', ''), '^[-0]+|0+$', '')) > 9 and try_cast("
+        ~ text ~ " as double) <> cast(" ~ value ~ " as double)"
     ) }}
 {% endmacro %}
 
 
 {#
-    The condition that from_json has left out something of a nested value, or changed it: it gives NULL for what does not fit, rounds
-    decimals, completes dates and times, and takes a number for seconds. none where it can do neither.
+    The condition that from_json has left out something of a nested value, or changed it: it gives NULL for what does
+    not fit, rounds decimals, completes dates and times, and takes a number for seconds. none where it can do neither.
 #}
 {% macro _is_lost_inside(data_type, text, value) %}
     {%- set base = alluvium._base_type(data_type) -%}
@@ -65,21 +70,25 @@
         {%- set conditions = [] -%}
         {%- for field in alluvium._struct_fields(data_type) -%}
             {%- do conditions.append(alluvium._is_part_lost(
-                field.data_type, "fields[" ~ alluvium._string_literal(field.name) ~ "]", value ~ "." ~ alluvium._quoted_identifier(field.name)
+                field.data_type, "fields[" ~ alluvium._string_literal(field.name) ~ "]",
+                value ~ "." ~ alluvium._quoted_identifier(field.name)
             )) -%}
         {%- endfor -%}
         {{ return(
-            alluvium._begins_otherwise(text, "{") ~ " or exists(array(from_json(" ~ text ~ ", 'map<string,string>')), fields -> "
+            alluvium._begins_otherwise(text, "{") ~ " or exists(array(from_json(" ~ text
+            ~ ", 'map<string,string>')), fields -> "
             ~ conditions | join(" or ") ~ ")"
         ) }}
     {%- elif base == "array" -%}
         {{ return(
-            alluvium._begins_otherwise(text, "[") ~ " or exists(zip_with(from_json(" ~ text ~ ", 'array<string>'), " ~ value ~ ", (part, item) -> "
+            alluvium._begins_otherwise(text, "[") ~ " or exists(zip_with(from_json(" ~ text ~ ", 'array<string>'), "
+            ~ value ~ ", (part, item) -> "
             ~ alluvium._is_part_lost(alluvium._type_inside(data_type), "part", "item") ~ "), is_lost -> is_lost)"
         ) }}
     {%- elif base == "map" -%}
         {{ return(
-            alluvium._begins_otherwise(text, "{") ~ " or exists(transform(map_entries(from_json(" ~ text ~ ", 'map<string,string>')), "
+            alluvium._begins_otherwise(text, "{") ~ " or exists(transform(map_entries(from_json(" ~ text
+            ~ ", 'map<string,string>')), "
             ~ "entry -> struct(entry.value as part, " ~ value ~ "[entry.key] as item)), of_key -> "
             ~ alluvium._is_part_lost(alluvium._type_inside(data_type), "of_key.part", "of_key.item") ~ ")"
         ) }}
@@ -89,7 +98,10 @@
         "timestamp": alluvium._iso_timestamp_pattern() ~ "(Z|[+-][0-9]{2}:?[0-9]{2})$",
         "timestamp_ntz": alluvium._iso_timestamp_pattern() ~ "$",
     } -%}
-    {{ return("not " ~ text ~ " rlike '" ~ patterns[base] ~ "'" if base in patterns else alluvium._is_changed_value({"data_type": data_type}, text, value)) }}
+    {{ return(
+        "not " ~ text ~ " rlike '" ~ patterns[base] ~ "'" if base in patterns
+        else alluvium._is_changed_value({"data_type": data_type}, text, value)
+    ) }}
 {% endmacro %}
 
 

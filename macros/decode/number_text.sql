@@ -24,14 +24,17 @@
 
 {# Whole base64 only: Spark's own decoder takes `12` and makes a byte of it, and a number would decode to another. #}
 {% macro _base64_bytes(text) %}
-    {{ return("if(length(" ~ text ~ ") % 4 = 0 and " ~ text ~ " rlike '^[A-Za-z0-9+/]*={0,2}$', try_to_binary(" ~ text ~ ", 'base64'), null)") }}
+    {{ return(
+        "if(length(" ~ text ~ ") % 4 = 0 and " ~ text ~ " rlike '^[A-Za-z0-9+/]*={0,2}$', try_to_binary(" ~ text
+        ~ ", 'base64'), null)"
+    ) }}
 {% endmacro %}
 
 
 {#
     A decimal as plain text without an exponent, of any precision: for a string column that keeps more digits than
-    DECIMAL(38). decimal_text is this project's function (spark_udfs). NULL, so a misfit, where nothing says the scale of a
-    Connect Decimal.
+    DECIMAL(38). decimal_text is this project's function (spark_udfs). NULL, so a misfit, where nothing says the scale
+    of a Connect Decimal.
 #}
 {% macro _plain_number_text(column, feed, text) -%}
     {%- set type = alluvium._semantic_type_sql(column, feed) -%}
@@ -65,8 +68,9 @@
 
 
 {#
-    True where a decimal's text has more fraction digits than its column keeps; the cast alone would round in silence. Counted
-    in the text (`1.50`, `-1234E-2`): a wider decimal to compare with is not to be had where the column has all 38 digits.
+    True where a decimal's text has more fraction digits than its column keeps; the cast alone would round in silence.
+    Counted in the text (`1.50`, `-1234E-2`): a wider decimal to compare with is not to be had where the column has all
+    38 digits.
 #}
 {% macro _is_rounded(column, text) -%}
     {%- set mantissa = "split_part(upper(" ~ text ~ "), 'E', 1)" -%}

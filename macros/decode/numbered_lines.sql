@@ -1,4 +1,7 @@
-{# From `records` to `numbered`: what each line says, typed, judged and with its number; where keys were purged, with the keys that it names. #}
+{#
+    From `records` to `numbered`: what each line says, typed, judged and with its number; where keys were purged, with
+    the keys that it names.
+#}
 {% macro _numbered_lines(feed, line, keys_of_lines) -%}
 -- The line as JSON, before an object that says how long the line is: only where exactly one value is on the line, that object is the
 -- second element. Spark reads an array up to its end and no further.

@@ -1,6 +1,6 @@
 {#
-    The operation of each row: an upsert, unless the feed's conditions say otherwise. They see the declared columns alone,
-    under their own names and with their types; a condition that is NULL does not hold.
+    The operation of each row: an upsert, unless the feed's conditions say otherwise. They see the declared columns
+    alone, under their own names and with their types; a condition that is NULL does not hold.
 #}
 {% macro _operations_of_rows(feed) -%}
 -- What the conditions of the feed say of each row.

@@ -4,7 +4,8 @@
 #}
 {% macro _recognise(feed) %}
     {%- set by_shape = {
-        "envelope": alluvium._recognise_envelope, "flattened": alluvium._recognise_flattened, "row": alluvium._recognise_row
+        "envelope": alluvium._recognise_envelope, "flattened": alluvium._recognise_flattened,
+        "row": alluvium._recognise_row
     } -%}
     {{ return(by_shape[feed.shape](feed)) }}
 {% endmacro %}
@@ -27,7 +28,10 @@ unwrapped as (
         {%- endfor %}
         coalesce(
             semantic_types,
-            {{ alluvium._semantic_types_of_fields("filter(" ~ record ~ ".schema.fields, field -> field.field = 'after')[0].fields") | indent(4) }}
+            {{ alluvium._semantic_types_of_fields(
+                    "filter(" ~ record ~ ".schema.fields, field -> field.field = 'after')[0].fields"
+                )
+                | indent(4) }}
         ) as record_semantic_types
     from parsed
 ),
@@ -42,7 +46,8 @@ recognised as (
         record_op as op,
         {{ alluvium._row_image_of_envelope(feed) | indent(8) }} as row_image,
         {%- endif %}
-        {%- if alluvium._has_unavailable_values(feed) or alluvium._keeps_before_images(feed) or alluvium._compares_keys(feed) %}
+        {%- if alluvium._has_unavailable_values(feed) or alluvium._keeps_before_images(feed)
+            or alluvium._compares_keys(feed) %}
         if(record_op = 'u', record_before, null) as image_before,
         {%- endif %}
         {%- if feed.purge_filter %}
@@ -78,14 +83,15 @@ recognised as (
 
 
 {#
-    A control record is known by all of its fields: a row of a table that has a column like one of them is none. Asked of
-    lines only that are no row change, so it costs nothing on the others.
+    A control record is known by all of its fields: a row of a table that has a column like one of them is none. Asked
+    of lines only that are no row change, so it costs nothing on the others.
 #}
 {% macro _has_only_fields(feed, fields) %}
     {%- set record = "get_json_object(value, '$.value')" if feed.store_envelope else "value" -%}
     {%- set path = "$.value.payload" if feed.store_envelope else "$.payload" -%}
     {{ return(
-        "size(array_except(json_object_keys(coalesce(get_json_object(value, '" ~ path ~ "'), " ~ record ~ ")), " ~ alluvium._literal_array(fields) ~ ")) = 0"
+        "size(array_except(json_object_keys(coalesce(get_json_object(value, '" ~ path ~ "'), " ~ record ~ ")), "
+        ~ alluvium._literal_array(fields) ~ ")) = 0"
     ) }}
 {% endmacro %}
 
@@ -127,14 +133,17 @@ recognised as (
 
 
 {#
-    Control records among flattened rows: known by all of their fields (Debezium 3.6.3; `ts_ms` of markers came with 2), and
-    only where no added field says that the record is a row. Where a table has columns like them and its key is one of them,
-    such a record is its row.
+    Control records among flattened rows: known by all of their fields (Debezium 3.6.3; `ts_ms` of markers came with 2),
+    and only where no added field says that the record is a row. Where a table has columns like them and its key is one
+    of them, such a record is its row.
 #}
 {% macro _flattened_control_kinds(feed) %}
     {%- set kinds = [
         ("message", ["message", "op", "source"], ["transaction", "ts_ms", "ts_ns", "ts_us"], "fields['op'] = 'm' and "),
-        ("transaction", ["data_collections", "event_count", "id", "status"], ["ts_ms"], "fields['status'] in ('BEGIN', 'END') and "),
+        (
+            "transaction", ["data_collections", "event_count", "id", "status"], ["ts_ms"],
+            "fields['status'] in ('BEGIN', 'END') and "
+        ),
         ("schema_change", ["databaseName", "ddl", "source", "tableChanges"], ["schemaName", "ts_ms"], ""),
         ("heartbeat", ["ts_ms"], [], ""),
     ] -%}
@@ -142,24 +151,33 @@ recognised as (
     {%- set branches = [] -%}
     {%- for kind, required, optional, condition in kinds
         if required | reject("in", declared) | list or feed.key | reject("in", required + optional) | list -%}
-        {%- set names = "array_except(map_keys(fields), " ~ alluvium._literal_array(optional) ~ ")" if optional else "map_keys(fields)" -%}
+        {%- set names = "array_except(map_keys(fields), " ~ alluvium._literal_array(optional) ~ ")" if optional
+            else "map_keys(fields)" -%}
         {%- do branches.append(
-            "\n                when " ~ condition ~ "array_sort(" ~ names ~ ") = " ~ alluvium._literal_array(required) ~ " then '" ~ kind ~ "'"
+            "\n                when " ~ condition ~ "array_sort(" ~ names ~ ") = " ~ alluvium._literal_array(required)
+            ~ " then '" ~ kind ~ "'"
         ) -%}
     {%- endfor -%}
     {{ return(branches | join) }}
 {% endmacro %}
 
 
-{# `add.fields=source.lsn` and `add.fields=lsn` name it differently; `ts_ms` without its struct is the connector's clock. #}
+{#
+    `add.fields=source.lsn` and `add.fields=lsn` name it differently; `ts_ms` without its struct is the connector's
+    clock.
+#}
 {% macro _flattened_source_field(field, type, prefix) %}
     {%- set text = "fields['" ~ prefix ~ "source_" ~ field ~ "']" -%}
-    {%- set text = text if field in ["ts_ms", "ts_us"] else "coalesce(" ~ text ~ ", fields['" ~ prefix ~ field ~ "'])" -%}
+    {%- set text =
+        text if field in ["ts_ms", "ts_us"] else "coalesce(" ~ text ~ ", fields['" ~ prefix ~ field ~ "'])" -%}
     {{ return(text if type == "string" else "try_cast(" ~ text ~ " as " ~ type ~ ")") }}
 {% endmacro %}
 
 
-{# The fields of a flattened record and its operation; where nothing says whether it is a delete, one that no record has. #}
+{#
+    The fields of a flattened record and its operation; where nothing says whether it is a delete, one that no record
+    has.
+#}
 {% macro _flattened_operations(feed) -%}
 {%- set prefix = alluvium._string_literal(feed.add_fields_prefix)[1:-1] -%}
 {{ alluvium._fields_of_flattened_envelope(feed) if feed.reads_envelopes else alluvium._fields_of_record(feed) }},
@@ -203,13 +221,18 @@ rows as (
 
 {# Of the columns of a row, from the schema beside its payload. #}
 {% macro _semantic_types_of_row(record) %}
-    {{ return(alluvium._semantic_types_of_fields("from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium._schema_fields_type() ~ ">').fields")) }}
+    {{ return(
+        alluvium._semantic_types_of_fields(
+            "from_json(" ~ record ~ "['schema'], 'struct<fields:" ~ alluvium._schema_fields_type() ~ ">').fields"
+        )
+    ) }}
 {% endmacro %}
 
 
 {#
-    Those of a record that may be an envelope, too: one from before ExtractNewRecordState was set, in the same topic. Its
-    fields get the names that ExtractNewRecordState would have given them, and all that follows is that of a flattened record.
+    Those of a record that may be an envelope, too: one from before ExtractNewRecordState was set, in the same topic.
+    Its fields get the names that ExtractNewRecordState would have given them, and all that follows is that of a
+    flattened record.
 #}
 {% macro _fields_of_flattened_envelope(feed) -%}
 {%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
@@ -249,7 +272,10 @@ rows as (
 {%- endmacro %}
 
 
-{# All of its fields are an envelope's (Debezium 3.7), and it has those that every envelope has. A logical message has one more. #}
+{#
+    All of its fields are an envelope's (Debezium 3.7), and it has those that every envelope has. A logical message has
+    one more.
+#}
 {% macro _is_envelope(fields) -%}
 coalesce(
     {{ fields }}['op'] is not null
@@ -287,8 +313,8 @@ map_concat(
 
 
 {#
-    JsonConverter's wrapper has these two fields and no other; some tools leave `schema` out, or send NULL. Where `payload` is a column of the table, such a record
-    is its row, unless it begins as the schema of a converter does.
+    JsonConverter's wrapper has these two fields and no other; some tools leave `schema` out, or send NULL. Where
+    `payload` is a column of the table, such a record is its row, unless it begins as the schema of a converter does.
 #}
 {% macro _is_wrapped(feed, record) -%}
 map_contains_key({{ record }}, 'payload') and
@@ -300,7 +326,10 @@ map_contains_key({{ record }}, 'payload') and
 {%- endmacro %}
 
 
-{# A bare row says neither its operation nor its position; what the feed's clauses make of it is known once it has types (_operations_of_rows). #}
+{#
+    A bare row says neither its operation nor its position; what the feed's clauses make of it is known once it has
+    types (_operations_of_rows).
+#}
 {% macro _recognise_row(feed) -%}
 {{ alluvium._fields_of_record(feed) }},
 
@@ -324,7 +353,10 @@ recognised as (
 
 
 {% macro _is_malformed() %}
-    {{ return("lines is null or size(lines) <> 2 or lines[0] is null or lines[1]['line_length'] is distinct from cast(length(value) as string)") }}
+    {{ return(
+        "lines is null or size(lines) <> 2 or lines[0] is null or lines[1]['line_length'] is distinct from "
+        "cast(length(value) as string)"
+    ) }}
 {% endmacro %}
 
 
@@ -383,9 +415,10 @@ cast(null as bigint) as kafka_offset,
 
 
 {#
-    Debezium sends a delete and a create where a row gets another key, so an update that changes the declared one says that the
-    connector's key is another, or none: as an update under its new key it would leave the row under the old one, too. A document
-    of MongoDB keeps its `_id`; where PostgreSQL sends no whole image before, columns that it leaves out have defaults there.
+    Debezium sends a delete and a create where a row gets another key, so an update that changes the declared one says
+    that the connector's key is another, or none: as an update under its new key it would leave the row under the old
+    one, too. A document of MongoDB keeps its `_id`; where PostgreSQL sends no whole image before, columns that it
+    leaves out have defaults there.
 #}
 {% macro _compares_keys(feed) %}
     {{ return(

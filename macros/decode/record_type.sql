@@ -8,25 +8,33 @@
     {%- set line_length = ",line_length:string" -%}
     {%- if feed.shape == "envelope" -%}
         {%- set envelope = alluvium._envelope_fields(feed) -%}
-        {%- set value = "struct<schema:" ~ alluvium._envelope_schema_type() ~ ",payload:struct<" ~ envelope ~ ">," ~ envelope ~ (line_length if not feed.store_envelope) ~ ">" -%}
+        {%- set value =
+            "struct<schema:" ~ alluvium._envelope_schema_type() ~ ",payload:struct<" ~ envelope ~ ">," ~ envelope
+            ~ (line_length if not feed.store_envelope) ~ ">" -%}
     {%- else -%}
         {%- set value = "map<string,string>" -%}
     {%- endif -%}
     {%- if feed.store_envelope -%}
-        {{ return("struct<value:" ~ value ~ ",metadata:struct<topic:string,partition:int,offset:bigint,timestamp:bigint>" ~ line_length ~ ">") }}
+        {{ return(
+            "struct<value:" ~ value ~ ",metadata:struct<topic:string,partition:int,offset:bigint,timestamp:bigint>"
+            ~ line_length ~ ">"
+        ) }}
     {%- endif -%}
     {{ return(value) }}
 {%- endmacro %}
 
 
 {% macro _row_of_record(record) %}
-    {{ return("if(is_wrapped, from_json(" ~ record ~ "['payload'], 'map<string,string>', " ~ alluvium._json_options() ~ "), " ~ record ~ ")") }}
+    {{ return(
+        "if(is_wrapped, from_json(" ~ record ~ "['payload'], 'map<string,string>', " ~ alluvium._json_options() ~ "), "
+        ~ record ~ ")"
+    ) }}
 {% endmacro %}
 
 
 {#
-    Whether decimals are JSON numbers (`decimal.format=NUMERIC`), which costs reading each line a second time. A number of a
-    MongoDB document is a double in the database, too.
+    Whether decimals are JSON numbers (`decimal.format=NUMERIC`), which costs reading each line a second time. A number
+    of a MongoDB document is a double in the database, too.
 #}
 {% macro _reads_json_numbers(feed) %}
     {%- set decimals = [] -%}
@@ -38,9 +46,9 @@
 
 
 {#
-    JSON with its numbers as texts. Spark 3.5's JSON reader copies a number with a fraction into a text through a double, and rounds
-    it to the scale of a DECIMAL. A match goes on where the one before ended and skips complete strings, so no digit of a
-    string is taken for a number.
+    JSON with its numbers as texts. Spark 3.5's JSON reader copies a number with a fraction into a text through a
+    double, and rounds it to the scale of a DECIMAL. A match goes on where the one before ended and skips complete
+    strings, so no digit of a string is taken for a number.
 #}
 {% macro _numbers_as_texts(json) %}
     {%- set string = alluvium._json_string_pattern() -%}
@@ -50,11 +58,13 @@
 
 
 {#
-    JSON with the tokens `NaN`, `Infinity` and `-Infinity`, which it has no numbers for, as texts: as JsonConverter writes them. MongoDB's connector and
-    json.dumps of Python write them without quotes. Few texts have one of these words, so that most are only searched for them.
+    JSON with the tokens `NaN`, `Infinity` and `-Infinity`, which it has no numbers for, as texts: as JsonConverter
+    writes them. MongoDB's connector and json.dumps of Python write them without quotes. Few texts have one of these
+    words, so that most are only searched for them.
 #}
 {% macro _with_quoted_constants(json) %}
-    {%- set pattern = '\\G((?:[^"NI-]++|-(?!Infinity)|N(?!aN)|I(?!nfinity)|' ~ alluvium._json_string_pattern() ~ ')*+)(NaN|-?Infinity)' -%}
+    {%- set pattern = '\\G((?:[^"NI-]++|-(?!Infinity)|N(?!aN)|I(?!nfinity)|' ~ alluvium._json_string_pattern()
+        ~ ')*+)(NaN|-?Infinity)' -%}
     {{ return(
         "if(contains(" ~ json ~ ", 'NaN') or contains(" ~ json ~ ", 'Infinity'), regexp_replace(" ~ json ~ ", "
         ~ alluvium._string_literal(pattern) ~ ", '$1\"$2\"'), " ~ json ~ ")"
@@ -73,7 +83,10 @@
     {%- set record = "number_lines[0].value" if feed.store_envelope else "number_lines[0]" -%}
     {%- if feed.reads_envelopes -%}
         {%- set row = alluvium._row_of_record(record) -%}
-        {{ return("if(is_envelope, from_json((" ~ row ~ ")[if(record_op = 'd', 'before', 'after')], 'map<string,string>', " ~ alluvium._json_options() ~ "), " ~ row ~ ")") }}
+        {{ return(
+            "if(is_envelope, from_json((" ~ row ~ ")[if(record_op = 'd', 'before', 'after')], 'map<string,string>', "
+            ~ alluvium._json_options() ~ "), " ~ row ~ ")"
+        ) }}
     {%- endif -%}
     {%- if feed.shape != "envelope" -%}
         {{ return(alluvium._row_of_record(record)) }}
@@ -89,7 +102,8 @@
 {# MongoDB's images are texts of JSON. #}
 {% macro _envelope_fields(feed) %}
     {%- set image = "string" if feed.connector == "mongodb" else "map<string,string>" -%}
-    {%- set source = {"snapshot": "string", "txId": "string", "gtid": "string", "ts_ms": "bigint", "ts_us": "bigint"} -%}
+    {%- set source =
+        {"snapshot": "string", "txId": "string", "gtid": "string", "ts_ms": "bigint", "ts_us": "bigint"} -%}
     {%- do source.update(alluvium._source_fields(feed)) -%}
     {%- set source_fields = [] -%}
     {%- for field, type in source.items() -%}
@@ -130,8 +144,9 @@
 
 
 {#
-    Options of from_json (Spark 3.5.7): without the limits of Jackson's for a text (20,000,000 characters) and a number (1000 digits), of which the first line
-    above one would be malformed. The depth stays at 1000: what copies a value has that limit, too.
+    Options of from_json (Spark 3.5.7): without the limits of Jackson's for a text (20,000,000 characters) and a number
+    (1000 digits), of which the first line above one would be malformed. The depth stays at 1000: what copies a value
+    has that limit, too.
 #}
 {% macro _json_options(disallowed=[]) %}
     {%- set options = ["'maxStringLen', '2147483647'", "'maxNumLen', '2147483647'"] -%}

@@ -47,12 +47,13 @@
 
 
 {#
-    The operations that a column has no part in. The key decides a delete, and a truncate is nothing but its operation: what else their images
-    have may be undeclared, or may not fit. The columns that order rows decide each of them, and so do those that the feed's conditions name;
-    of a table without a key all values say which row is deleted.
+    The operations that a column has no part in. The key decides a delete, and a truncate is nothing but its operation:
+    what else their images have may be undeclared, or may not fit. The columns that order rows decide each of them, and
+    so do those that the feed's conditions name; of a table without a key all values say which row is deleted.
 #}
 {% macro _ops_decided_without(name, feed) %}
-    {%- set conditions = [feed.apply_as_deletes, feed.apply_as_truncates, feed.ignore_rows] | select | join(" ") | lower -%}
+    {%- set conditions =
+        [feed.apply_as_deletes, feed.apply_as_truncates, feed.ignore_rows] | select | join(" ") | lower -%}
     {%- if name in (feed.sequence_by or []) or name | lower in conditions -%}
         {{ return([]) }}
     {%- endif -%}
@@ -66,7 +67,10 @@
 {% endmacro %}
 
 
-{# The condition that a line is a delete or a truncate, and that bytes which are not UTF-8 lie outside of the columns that decide it. #}
+{#
+    The condition that a line is a delete or a truncate, and that bytes which are not UTF-8 lie outside of the columns
+    that decide it.
+#}
 {% macro _is_decided_despite_text(feed) %}
     {%- set alternatives = [] -%}
     {%- for op, kind in [("d", "change"), ("t", "truncate")] if feed.key or op == "t" -%}
@@ -76,7 +80,8 @@
             {%- do texts.append("row_image[" ~ alluvium._string_literal(column.name) ~ "]") -%}
         {%- endfor -%}
         {%- do alternatives.append(
-            "kind = '" ~ kind ~ "' and op = '" ~ op ~ "'" ~ (" and not contains(concat_ws(" ~ texts | join(", ") ~ "), '\\uFFFD')" if texts | length > 1)
+            "kind = '" ~ kind ~ "' and op = '" ~ op ~ "'"
+            ~ (" and not contains(concat_ws(" ~ texts | join(", ") ~ "), '\\uFFFD')" if texts | length > 1)
         ) -%}
     {%- endfor -%}
     {{ return(alternatives | join(" or ")) }}
@@ -112,7 +117,12 @@
     {%- set conditions = {} -%}
     {%- for name in feed.key -%}
         {%- set literal = alluvium._string_literal(name) -%}
-        {%- do conditions.update({name: "map_contains_key(image_before, " ~ literal ~ ") and not image_before[" ~ literal ~ "] <=> row_image[" ~ literal ~ "]"}) -%}
+        {%- do conditions.update(
+            {
+                name: "map_contains_key(image_before, " ~ literal ~ ") and not image_before[" ~ literal
+                ~ "] <=> row_image[" ~ literal ~ "]"
+            }
+        ) -%}
     {%- endfor -%}
     {{ return(alluvium._names_where(conditions)) }}
 {% endmacro %}
@@ -122,7 +132,9 @@
 {% macro _misfit_columns(feed) %}
     {%- set conditions = {} -%}
     {%- for column in alluvium._declared_columns(feed) if not alluvium._takes_any_text(column, feed) -%}
-        {%- do conditions.update({column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_misfit(column, feed))}) -%}
+        {%- do conditions.update(
+            {column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_misfit(column, feed))}
+        ) -%}
     {%- endfor -%}
     {{ return(alluvium._names_where(conditions)) }}
 {% endmacro %}
@@ -147,14 +159,24 @@
 {# The same of a value in the log, or nothing for types that have none such. #}
 {% macro _is_another_value(column, feed) %}
     {%- set text, value = alluvium._text_of(column.name), alluvium._value_of(column.name) -%}
-    {{ return([alluvium._is_changed_value(column, text, value), alluvium._is_of_wider_time(column, feed, value)] | select | join(" or ")) }}
+    {{ return(
+        [
+            alluvium._is_changed_value(column, text, value), alluvium._is_of_wider_time(column, feed, value)
+        ] | select | join(" or ")
+    ) }}
 {% endmacro %}
 
 
-{# The value of a column in the log: a delete is taken also where its image has one that does not fit, and that one is not. #}
+{#
+    The value of a column in the log: a delete is taken also where its image has one that does not fit, and that one is
+    not.
+#}
 {% macro _logged_value(column, feed) %}
     {%- set value, changed = alluvium._value_of(column.name), alluvium._is_another_value(column, feed) -%}
-    {{ return("if(op = 'd' and (" ~ changed ~ "), null, " ~ value ~ ")" if changed and "d" in alluvium._ops_decided_without(column.name, feed) else value) }}
+    {{ return(
+        "if(op = 'd' and (" ~ changed ~ "), null, " ~ value ~ ")"
+        if changed and "d" in alluvium._ops_decided_without(column.name, feed) else value
+    ) }}
 {% endmacro %}
 
 
@@ -166,7 +188,8 @@
     {%- set columns = [] -%}
     {%- if feed.time_precision_mode in ["adaptive", "adaptive_time_microseconds"] -%}
         {%- do columns.extend(
-            alluvium._declared_columns(feed) | selectattr("data_type", "in", ["timestamp_ntz", "array<timestamp_ntz>"]) | rejectattr("cdc.semantic_type")
+            alluvium._declared_columns(feed) | selectattr("data_type", "in", ["timestamp_ntz", "array<timestamp_ntz>"])
+            | rejectattr("cdc.semantic_type")
         ) -%}
     {%- endif -%}
     {{ return(columns) }}
@@ -177,7 +200,9 @@
 {% macro _ambiguous_columns(feed) %}
     {%- set conditions = {} -%}
     {%- for column in alluvium._columns_without_unit(feed) -%}
-        {%- do conditions.update({column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_ambiguous(column))}) -%}
+        {%- do conditions.update(
+                {column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_ambiguous(column))}
+            ) -%}
     {%- endfor -%}
     {{ return(alluvium._names_where(conditions)) }}
 {% endmacro %}

@@ -20,14 +20,17 @@
 
 
 {#
-    The digits before and after the point; one further from zero than the value has no exponent, which Spark (3.5.7) gives the
-    text of a decimal as small as 0.0000001. Not abs(): of a number of more than 34 digits it is rounded in Spark 4.0.2, as `-` is.
+    The digits before and after the point; one further from zero than the value has no exponent, which Spark (3.5.7)
+    gives the text of a decimal as small as 0.0000001. Not abs(): of a number of more than 34 digits it is rounded in
+    Spark 4.0.2, as `-` is.
 #}
 {% macro _sortable_decimal(column, value) %}
     {%- set width = alluvium._decimal_precision(column.data_type) + 1 -%}
-    {%- set digits = "lpad(translate(cast(if({0} < 0, {0} - 1, {0} + 1) as string), '-.', ''), {1}, '0')".format(value, width) -%}
+    {%- set digits =
+        "lpad(translate(cast(if({0} < 0, {0} - 1, {0} + 1) as string), '-.', ''), {1}, '0')".format(value, width) -%}
     {{ return(
-        "if(" ~ value ~ " < 0, concat('0', translate(" ~ digits ~ ", '0123456789', '9876543210')), concat('1', " ~ digits ~ "))"
+        "if(" ~ value ~ " < 0, concat('0', translate(" ~ digits ~ ", '0123456789', '9876543210')), concat('1', "
+        ~ digits ~ "))"
     ) }}
 {% endmacro %}
 

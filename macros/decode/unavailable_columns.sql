@@ -1,6 +1,7 @@
 {#
-    Columns whose value the source did not send with an event, by the table `_unavailable_values`: the SQL expression of the array of their names,
-    NULL where there is none. Behind the name of a column whose value was stored elsewhere is `<name>: <reference>`.
+    Columns whose value the source did not send with an event, by the table `_unavailable_values`: the SQL expression of
+    the array of their names, NULL where there is none. Behind the name of a column whose value was stored elsewhere is
+    `<name>: <reference>`.
 #}
 {% macro _unavailable_columns(feed) %}
     {%- set names = [] -%}
@@ -25,7 +26,10 @@ case
 {%- endmacro %}
 
 
-{# Whether any event of a feed may lack a value that its row has; without a key such an event is rejected (_missing_values). #}
+{#
+    Whether any event of a feed may lack a value that its row has; without a key such an event is rejected
+    (_missing_values).
+#}
 {% macro _has_unavailable_values(feed) %}
     {{ return(feed.key | length > 0 and alluvium._unavailable_values_of(feed).types | length > 0) }}
 {% endmacro %}
@@ -54,14 +58,19 @@ case
 {% endmacro %}
 
 
-{# The condition that a column's text, or its bytes in base64, begin as a reference; empty for a connector that has none. #}
+{#
+    The condition that a column's text, or its bytes in base64, begin as a reference; empty for a connector that has
+    none.
+#}
 {% macro _is_reference(column, feed) %}
     {%- set conditions = [] -%}
     {%- for reference in alluvium._unavailable_values_of(feed).references -%}
         {#- Three bytes are four digits: the digits of the last one or two depend on what follows. -#}
         {%- set base64 = "base64('" ~ reference.prefix[:reference.prefix | length // 3 * 3] ~ "')" -%}
         {%- for prefix in [alluvium._string_literal(reference.prefix), base64] -%}
-            {%- do conditions.append("startswith(row_image[" ~ alluvium._string_literal(column.name) ~ "], " ~ prefix ~ ")") -%}
+            {%- do conditions.append(
+                    "startswith(row_image[" ~ alluvium._string_literal(column.name) ~ "], " ~ prefix ~ ")"
+                ) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(conditions | join(" or ")) }}
@@ -69,14 +78,16 @@ case
 
 
 {#
-    The names of columns of an event whose values are not there and cannot be filled in: of a table without a key, and of a PostgreSQL
-    table with `replica_identity: full` in an update without a `before` image, which is from before the table was altered to that. None where no
-    event lacks any.
+    The names of columns of an event whose values are not there and cannot be filled in: of a table without a key, and
+    of a PostgreSQL table with `replica_identity: full` in an update without a `before` image, which is from before the
+    table was altered to that. None where no event lacks any.
 #}
 {% macro _missing_values(feed) %}
     {%- set rules, conditions = alluvium._unavailable_values_of(feed), {} -%}
-    {%- set is_altered = feed.shape == "envelope" and rules.placeholder and feed.replica_identity == rules.placeholder.complete_with -%}
-    {%- for column in feed.columns if column.name not in feed.key and alluvium._base_type(column.data_type) in rules.types -%}
+    {%- set is_altered =
+        feed.shape == "envelope" and rules.placeholder and feed.replica_identity == rules.placeholder.complete_with -%}
+    {%- for column in
+        feed.columns if column.name not in feed.key and alluvium._base_type(column.data_type) in rules.types -%}
         {%- set placeholder = alluvium._is_placeholder(column, feed) -%}
         {%- set condition -%}
             {%- if not feed.key -%}
@@ -92,8 +103,9 @@ case
 
 
 {#
-    Empty where no event of the feed has a placeholder: with the replica identity that makes events complete, so that data which looks like one is
-    safe. PostgreSQL's `before` image that has the value says that the one after it has, too. A NULL of a row is a value that was not sent; an absent field with a declared default has that.
+    Empty where no event of the feed has a placeholder: with the replica identity that makes events complete, so that
+    data which looks like one is safe. PostgreSQL's `before` image that has the value says that the one after it has,
+    too. A NULL of a row is a value that was not sent; an absent field with a declared default has that.
 #}
 {% macro _is_unavailable(column, feed) -%}
 {%- set rule = alluvium._unavailable_values_of(feed).placeholder -%}
@@ -118,10 +130,11 @@ case
 
 
 {#
-    How a placeholder looks in the JSON of a row image, by type (captured from Debezium 3.6.3; UnchangedToastedPlaceholder
-    in its source): text, JSON and the like as it is; bytes in the form of binary_handling_mode; text arrays with it as
-    their only element, bytea arrays with the bytes; integer and date arrays with its bytes as numbers; uuid arrays with the
-    name-based UUID of it; hstore with it as key and value. A column may be declared as the text of its JSON.
+    How a placeholder looks in the JSON of a row image, by type (captured from Debezium 3.6.3;
+    UnchangedToastedPlaceholder in its source): text, JSON and the like as it is; bytes in the form of
+    binary_handling_mode; text arrays with it as their only element, bytea arrays with the bytes; integer and date
+    arrays with its bytes as numbers; uuid arrays with the name-based UUID of it; hstore with it as key and value. A
+    column may be declared as the text of its JSON.
 #}
 {% macro _placeholders(data_type, placeholder) %}
     {%- set bytes = alluvium._bytes_of_placeholder(placeholder) -%}

@@ -1,17 +1,20 @@
 {#
-    How the columns of a record differ from the declared ones, which is all that a stream says of a change of its table: PostgreSQL has no
-    event for one. Arrays of names, NULL where nothing differs.
-    Unknown are fields that nobody has declared, also those inside of a column (`contact.phone`), which from_json would leave out.
+    How the columns of a record differ from the declared ones, which is all that a stream says of a change of its table:
+    PostgreSQL has no event for one. Arrays of names, NULL where nothing differs. Unknown are fields that nobody has
+    declared, also those inside of a column (`contact.phone`), which from_json would leave out.
 #}
 {% macro _unknown_columns(feed) -%}
     {%- set known = alluvium._literal_array(alluvium._declared_columns(feed) | map(attribute="name")) -%}
     {%- set fields = "map_keys(row_image)" -%}
     {%- if feed.shape == "flattened" -%}
-        {%- set fields = "filter(map_keys(row_image), name -> not startswith(name, " ~ alluvium._string_literal(feed.add_fields_prefix) ~ "))" -%}
+        {%- set fields = "filter(map_keys(row_image), name -> not startswith(name, "
+            ~ alluvium._string_literal(feed.add_fields_prefix) ~ "))" -%}
     {%- endif -%}
     {%- set unknown = ["array_except(" ~ fields ~ ", " ~ known ~ ")"] -%}
     {%- for column in alluvium._declared_columns(feed) -%}
-        {%- set inside = alluvium._unknown_fields(column.data_type, "row_image[" ~ alluvium._string_literal(column.name) ~ "]", column.name) -%}
+        {%- set inside = alluvium._unknown_fields(
+            column.data_type, "row_image[" ~ alluvium._string_literal(column.name) ~ "]", column.name
+        ) -%}
         {%- do unknown.append(inside) if inside -%}
     {%- endfor -%}
     {%- set unknown = "array_distinct(concat(" ~ unknown | join(", ") ~ "))" if unknown | length > 1 else unknown[0] -%}
@@ -25,7 +28,8 @@
     {%- if "struct" not in data_type | lower -%}
         {{ return(none) }}
     {%- elif base != "struct" -%}
-        {%- set parts = "from_json(" ~ text ~ ", 'array<string>')" if base == "array" else "map_values(from_json(" ~ text ~ ", 'map<string,string>'))" -%}
+        {%- set parts = "from_json(" ~ text ~ ", 'array<string>')" if base == "array"
+            else "map_values(from_json(" ~ text ~ ", 'map<string,string>'))" -%}
         {{ return(
             "coalesce(flatten(transform(" ~ parts ~ ", part -> "
             ~ alluvium._unknown_fields(alluvium._type_inside(data_type), "part", path) ~ ")), array())"
@@ -33,21 +37,27 @@
     {%- endif -%}
     {%- set fields = alluvium._struct_fields(data_type) -%}
     {%- set unknown = [
-        "transform(array_except(map_keys(from_json(" ~ text ~ ", 'map<string,string>')), " ~ alluvium._literal_array(fields | map(attribute="name"))
+        "transform(array_except(map_keys(from_json(" ~ text ~ ", 'map<string,string>')), "
+        ~ alluvium._literal_array(fields | map(attribute="name"))
         ~ "), name -> concat(" ~ alluvium._string_literal(path ~ ".") ~ ", name))"
     ] -%}
     {%- for field in fields if "struct" in field.data_type | lower -%}
         {%- do unknown.append(alluvium._unknown_fields(
-            field.data_type, "from_json(" ~ text ~ ", 'map<string,string>')[" ~ alluvium._string_literal(field.name) ~ "]", path ~ "." ~ field.name
+            field.data_type,
+            "from_json(" ~ text ~ ", 'map<string,string>')[" ~ alluvium._string_literal(field.name) ~ "]",
+            path ~ "." ~ field.name
         )) -%}
     {%- endfor -%}
-    {{ return("coalesce(" ~ (unknown[0] if unknown | length == 1 else "concat(" ~ unknown | join(", ") ~ ")") ~ ", array())") }}
+    {{ return(
+        "coalesce(" ~ (unknown[0] if unknown | length == 1 else "concat(" ~ unknown | join(", ") ~ ")") ~ ", array())"
+    ) }}
 {% endmacro %}
 
 
 {#
     Absent are declared columns that the record does not have: a relational table that had them at that time would have
-    sent them. A document may lack any field, so may a bare row whose writer leaves NULLs out, and a delete has what its key has.
+    sent them. A document may lack any field, so may a bare row whose writer leaves NULLs out, and a delete has what its
+    key has.
 #}
 {% macro _absent_columns(feed) -%}
     {%- if feed.shape == "row" or feed.connector == "mongodb" -%}

@@ -1,4 +1,7 @@
-{# `offset`, `timestamp`, or the columns with their types and what dumps there are, which decide how positions look; none for the connector's order. #}
+{#
+    `offset`, `timestamp`, or the columns with their types and what dumps there are, which decide how positions look;
+    none for the connector's order.
+#}
 {% macro _declared_order(feed) %}
     {%- if not feed.sequence_by -%}
         {{ return(feed.order_by) }}

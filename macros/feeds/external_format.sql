@@ -1,6 +1,10 @@
 {% macro _external_format(caller_name, external) %}
     {%- set allowed = ["json", "avro", "parquet"] -%}
-    {{ return(alluvium._require_one_of(caller_name, "external.using", (external.using or external.file_format or "") | lower or none, allowed)) }}
+    {{ return(
+        alluvium._require_one_of(
+            caller_name, "external.using", (external.using or external.file_format or "") | lower or none, allowed
+        )
+    ) }}
 {% endmacro %}
 
 

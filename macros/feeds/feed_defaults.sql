@@ -80,7 +80,10 @@
 {% endmacro %}
 
 
-{# What a default of a type may be: a regular expression and words; nothing matches for a type that text is not cast to. #}
+{#
+    What a default of a type may be: a regular expression and words; nothing matches for a type that text is not cast
+    to.
+#}
 {% macro _default_rule(data_type) %}
     {%- set day = "\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])" -%}
     {%- set time = day ~ "[ T]([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?" -%}
@@ -90,7 +93,12 @@
     {%- elif data_type.startswith("decimal") -%}
         {%- set precision, scale = modules.re.findall("\\d+", data_type) | map("int") -%}
         {%- set whole = "[+-]?0*\\d{0," ~ (precision - scale) ~ "}" -%}
-        {{ return({"pattern": "(?=.*\\d)" ~ whole ~ "(\\.\\d{0," ~ scale ~ "}0*)?", "said": "a number that " ~ data_type ~ " holds"}) }}
+        {{ return(
+            {
+                "pattern": "(?=.*\\d)" ~ whole ~ "(\\.\\d{0," ~ scale ~ "}0*)?",
+                "said": "a number that " ~ data_type ~ " holds"
+            }
+        ) }}
     {%- endif -%}
     {%- set rules = {
         "string": [".*", "a text, quoted"],
@@ -100,6 +108,9 @@
         "timestamp": [time ~ "(Z|[+-]\\d{2}:\\d{2})", "a time with its zone such as '2024-05-31 08:00:00Z', quoted"],
         "timestamp_ntz": [time, "a time without a zone such as '2024-05-31 08:00:00', quoted"],
     } -%}
-    {%- set pattern, said = rules.get("float" if data_type == "double" else data_type, ["(?!)", "none, for a column of type " ~ data_type]) -%}
+    {%- set pattern, said =
+        rules.get(
+            "float" if data_type == "double" else data_type, ["(?!)", "none, for a column of type " ~ data_type]
+        ) -%}
     {{ return({"pattern": pattern, "said": said}) }}
 {% endmacro %}

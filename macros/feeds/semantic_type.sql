@@ -10,7 +10,11 @@
     {%- set base = alluvium._base_type(column.data_type) -%}
     {%- set mode = feed.time_precision_mode -%}
     {%- if base == "date" -%}
-        {{ return({"connect": "org.apache.kafka.connect.data.Date", "isostring": "io.debezium.time.IsoDate"}.get(mode, "io.debezium.time.Date")) }}
+        {{ return(
+            {
+                "connect": "org.apache.kafka.connect.data.Date", "isostring": "io.debezium.time.IsoDate"
+            }.get(mode, "io.debezium.time.Date")
+        ) }}
     {%- elif base == "timestamp_ntz" -%}
         {{ return({
             "connect": "org.apache.kafka.connect.data.Timestamp",
@@ -59,7 +63,8 @@
         "date": ["io.debezium.time.Date", "io.debezium.time.IsoDate", "org.apache.kafka.connect.data.Date"],
         "timestamp": [
             "io.debezium.time.Timestamp", "io.debezium.time.MicroTimestamp", "io.debezium.time.NanoTimestamp",
-            "io.debezium.time.IsoTimestamp", "io.debezium.time.ZonedTimestamp", "org.apache.kafka.connect.data.Timestamp",
+            "io.debezium.time.IsoTimestamp", "io.debezium.time.ZonedTimestamp",
+            "org.apache.kafka.connect.data.Timestamp",
         ],
         "time": [
             "io.debezium.time.Time", "io.debezium.time.MicroTime", "io.debezium.time.NanoTime",
@@ -71,7 +76,10 @@
 {% endmacro %}
 
 
-{# Those that a column of a type may declare: with another one not a single value of a date or timestamp would be decoded. #}
+{#
+    Those that a column of a type may declare: with another one not a single value of a date or timestamp would be
+    decoded.
+#}
 {% macro _semantic_types_for(data_type) %}
     {%- set kind = alluvium._base_type(data_type) | replace("_ntz", "") -%}
     {{ return(alluvium._semantic_types_by_kind().get(kind, alluvium._semantic_types())) }}

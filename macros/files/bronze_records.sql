@@ -12,7 +12,8 @@
     {%- endif -%}
     {%- set others = alluvium._files_of_other_forms(feed, runs) if feed.format == "json" and not is_plain else [] -%}
     {#- To the tests of the log that is built: they need not look again. -#}
-    {%- do alluvium._remember("is_plain", this, true) if alluvium._is_run() and feed.format == "json" and not others and not is_plain -%}
+    {%- do alluvium._remember("is_plain", this, true)
+        if alluvium._is_run() and feed.format == "json" and not others and not is_plain -%}
     {%- set branches = [] -%}
     {%- if feed.format == "json" -%}
         {%- do branches.append(alluvium._text_records(feed, runs, others)) -%}
@@ -45,8 +46,9 @@ from {{ feed.relation }}
 
 
 {#
-    The files among those that are called plain JSON which are something else by their content: compressed, a container, an array, records over several
-    lines or without line breaks. One look at the first lines, without decoding any other.
+    The files among those that are called plain JSON which are something else by their content: compressed, a container,
+    an array, records over several lines or without line breaks. One look at the first lines, without decoding any
+    other.
 #}
 {% macro _files_of_other_forms(feed, runs) %}
     {%- set paths = [] -%}
@@ -55,7 +57,10 @@ from {{ feed.relation }}
             {%- do paths.append(row.file_path) -%}
         {%- endfor -%}
     {%- endif -%}
-    {#- The statement names each; of more than a thousand, whatever lies between them is read as they are, which gives the same records. -#}
+    {#-
+        The statement names each; of more than a thousand, whatever lies between them is read as they are, which gives
+        the same records.
+    -#}
     {%- if paths | length > 1000 -%}
         {{ return([{"first_path": paths | min, "last_path": paths | max}]) }}
     {%- endif -%}

@@ -1,10 +1,10 @@
 {#
-    Offsets that no file of a topic's partition accounts for (a gap), and files that share offsets (an overlap), from the
-    ledger. An object's name has one offset, its first or its last; the other end is known as far as lines tell: each line
-    has an offset, and a tombstone, which a sink leaves out, has one without a line. So an overlap is certain, and a gap is
-    what the tombstones behind a file's deletes cannot explain: lost files, or records that the sink filters, that the topic
-    has compacted, that a transaction's markers took.
-    `warn` speaks of what the new files bring; `fail` stops the run for any, until it is filled or no longer to fail for.
+    Offsets that no file of a topic's partition accounts for (a gap), and files that share offsets (an overlap), from
+    the ledger. An object's name has one offset, its first or its last; the other end is known as far as lines tell:
+    each line has an offset, and a tombstone, which a sink leaves out, has one without a line. So an overlap is certain,
+    and a gap is what the tombstones behind a file's deletes cannot explain: lost files, or records that the sink
+    filters, that the topic has compacted, that a transaction's markers took. `warn` speaks of what the new files bring;
+    `fail` stops the run for any, until it is filled or no longer to fail for.
 #}
 {% macro _check_offsets(change_log, after_batch) %}
     {%- set feed = alluvium._feed_of_relation("check_offsets", change_log) -%}
@@ -37,7 +37,10 @@
 {% endmacro %}
 
 
-{# One row per kind of finding: how many there are, how many of them the batches above `after_batch` have part in, and one. #}
+{#
+    One row per kind of finding: how many there are, how many of them the batches above `after_batch` have part in, and
+    one.
+#}
 {% macro _offset_summary_sql(change_log, after_batch) -%}
     select
         finding,
@@ -134,7 +137,10 @@ missing_inside bigint comment 'offsets between the first and the last that nothi
 {%- endmacro %}
 
 
-{# What is counted of the rows of a file, to tell its offsets from. A rejected line may have been anything: nobody vouches for its offset. #}
+{#
+    What is counted of the rows of a file, to tell its offsets from. A rejected line may have been anything: nobody
+    vouches for its offset.
+#}
 {% macro _counted_offsets() -%}
     max(_cdc_kafka_partition) as kafka_partition,
     max(_cdc_file_offset) as file_offset,

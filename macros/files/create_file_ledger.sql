@@ -5,7 +5,10 @@
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
         {%- set is_new = load_relation(ledger) is none -%}
         {%- do alluvium._create_ledger(ledger, alluvium._create_file_ledger_sql(ledger)) -%}
-        {#- A catalog that has lost its tables has lost these, too, and nothing else would miss them: purged rows would come back. -#}
+        {#-
+            A catalog that has lost its tables has lost these, too, and nothing else would miss them: purged rows would
+            come back.
+        -#}
         {%- for kept in [alluvium._purge_ledger(), alluvium._released_lines()] if is_new -%}
             {%- do alluvium._register_ledger(kept) -%}
         {%- endfor -%}
@@ -84,7 +87,10 @@ declaration string comment 'the options that the lines were decoded with, as has
 {% endmacro %}
 
 
-{# In scalar subqueries Delta answers the log's from its statistics, without a scan; in a union of the two it scans (3.3.3). #}
+{#
+    In scalar subqueries Delta answers the log's from its statistics, without a scan; in a union of the two it scans
+    (3.3.3).
+#}
 {% macro _latest_batches(change_log) -%}
     ({{ alluvium._latest_log_batch_sql(change_log) }}) as log_batch,
     ({{ alluvium._latest_ledger_batch_sql(change_log) }}) as ledger_batch
@@ -114,7 +120,9 @@ declaration string comment 'the options that the lines were decoded with, as has
 
 
 {% macro _latest_ledger_batch_sql(change_log) %}
-    {{ return("select max(batch) as batch from " ~ alluvium._file_ledger() ~ " where " ~ alluvium._is_entry_of(change_log)) }}
+    {{ return(
+            "select max(batch) as batch from " ~ alluvium._file_ledger() ~ " where " ~ alluvium._is_entry_of(change_log)
+        ) }}
 {% endmacro %}
 
 
@@ -147,7 +155,10 @@ declaration string comment 'the options that the lines were decoded with, as has
 {% macro _record_files_sql(ledger, change_log, after_batch, is_of_this_run=false) -%}
     {%- set feed = alluvium._feed_of_relation("record_files_sql", change_log) -%}
     insert into {{ ledger }}
-    {{ alluvium._file_entries_sql(feed, change_log, "_cdc_batch > " ~ after_batch, alluvium._declared(alluvium._meaning_of_log(feed)) if is_of_this_run else none) }}
+    {{ alluvium._file_entries_sql(
+        feed, change_log, "_cdc_batch > " ~ after_batch,
+        alluvium._declared(alluvium._meaning_of_log(feed)) if is_of_this_run else none
+    ) }}
 {%- endmacro %}
 
 
@@ -189,11 +200,13 @@ declaration string comment 'the options that the lines were decoded with, as has
 
 {#
     A change log that is built anew holds no file yet; its batches go on counting, so that what reads it sees news. The
-    log that is replaced may hold a batch that the ledger does not know, after a kill or a lost ledger: level them first.
+    log that is replaced may hold a batch that the ledger does not know, after a kill or a lost ledger: level them
+    first.
 #}
 {% macro _forget_files(feed, change_log) %}
     {%- set is_change_log = "_cdc_batch" in adapter.get_columns_in_relation(change_log) | map(attribute="name") -%}
-    {%- set newest = alluvium._sync_file_ledger(change_log) if is_change_log else alluvium._latest_ledger_batch(change_log) -%}
+    {%- set newest =
+        alluvium._sync_file_ledger(change_log) if is_change_log else alluvium._latest_ledger_batch(change_log) -%}
     {%- if newest -%}
         {%- do alluvium._require_no_missing_files(feed, change_log) -%}
         {%- do run_query("delete from " ~ alluvium._file_ledger() ~ " where " ~ alluvium._is_entry_of(change_log)) -%}

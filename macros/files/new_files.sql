@@ -11,9 +11,12 @@
     {%- set wanted = runs | selectattr("is_wanted") | list -%}
     {%- do run_query("refresh table " ~ feed.relation) if wanted -%}
     {%- if not runs -%}
-        {#- Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived. -#}
+        {#-
+            Not refused: a table that nobody has changed yet has no folder in the bucket, and old files may be archived.
+        -#}
         {%- do alluvium._warn(
-            feed.name ~ ": no file found at " ~ feed.location ~ ". Is it the right place? Spark lists nothing whose name, or whose folder's, begins with _ or ."
+            feed.name ~ ": no file found at " ~ feed.location
+            ~ ". Is it the right place? Spark lists nothing whose name, or whose folder's, begins with _ or ."
         ) -%}
     {%- elif not wanted -%}
         {%- do alluvium._warn_of_partition(feed) -%}
@@ -22,7 +25,10 @@
 {% endmacro %}
 
 
-{# All listed files, as the same runs; each with the latest batches of the log and of the ledger, which saves a query of their own. #}
+{#
+    All listed files, as the same runs; each with the latest batches of the log and of the ledger, which saves a query
+    of their own.
+#}
 {% macro _listed_files(feed, change_log) %}
     {%- set listing = alluvium._file_listing(feed) -%}
     {#- One session may outlive many runs (Thrift server): Spark keeps a table's listing until it is told. -#}
@@ -35,20 +41,27 @@
 
 
 {#
-    By its name: what Hadoop's text reader would decode by its extension, or fail to, and containers. In capital letters, too: Spark (3.5) would read `a.JSON.GZ`
-    as text.
+    By its name: what Hadoop's text reader would decode by its extension, or fail to, and containers. In capital
+    letters, too: Spark (3.5) would read `a.JSON.GZ` as text.
 #}
 {% macro _is_container(path) %}
     {{ return("lower(" ~ path ~ ") rlike '[.](gz|bz2|zst|zstd|snappy|lz4|lzo|xz|deflate|avro|parquet)$'") }}
 {% endmacro %}
 
 
-{# Files of the next day land beside the folder of one day, where no run looks. As alluvium.inspection.names tells partitions. #}
+{#
+    Files of the next day land beside the folder of one day, where no run looks. As alluvium.inspection.names tells
+    partitions.
+#}
 {% macro _warn_of_partition(feed) %}
     {%- set folder = feed.location.rstrip("/").split("/") | last -%}
-    {%- if modules.re.fullmatch("(?i)(?!(table|table_?name|topic|entity|collection)=)[^=]+=.*|(?:(year|month|day|hour|date|dt|ds)[-_.])?((19|20)\\d\\d([-_.]?\\d\\d){0,2}|\\d\\d?)", folder) -%}
+    {%- if modules.re.fullmatch(
+        "(?i)(?!(table|table_?name|topic|entity|collection)=)[^=]+=.*|(?:(year|month|day|hour|date|dt|ds)[-_.])?((19|20)\\d\\d([-_.]?\\d\\d){0,2}|\\d\\d?)",
+        folder
+    ) -%}
         {%- do alluvium._warn(
-            feed.name ~ ": nothing new at " ~ feed.location ~ ", which is the folder of one partition. What lands in the next one is not read:"
+            feed.name ~ ": nothing new at " ~ feed.location
+            ~ ", which is the folder of one partition. What lands in the next one is not read:"
             ~ " declare the folder above as `external.location`."
         ) -%}
     {%- endif -%}
@@ -57,14 +70,16 @@
 
 {# The files that one batch of a change log holds, as the same runs. #}
 {% macro _files_of_batch(feed, change_log, batch) %}
-    {%- set runs = alluvium._query_rows(alluvium._file_runs_sql(alluvium._file_listing(feed), change_log, "applied.batch <=> " ~ batch)) -%}
+    {%- set runs = alluvium._query_rows(
+        alluvium._file_runs_sql(alluvium._file_listing(feed), change_log, "applied.batch <=> " ~ batch)
+    ) -%}
     {{ return(runs | selectattr("is_wanted") | list) }}
 {% endmacro %}
 
 
 {#
-    Not so `<topic>+<partition>+<offset>.keys.avro` and `.headers.avro`: with store.kafka.keys and store.kafka.headers the Confluent
-    sink writes them beside the values. Read as rows, keys would be rows of NULLs.
+    Not so `<topic>+<partition>+<offset>.keys.avro` and `.headers.avro`: with store.kafka.keys and store.kafka.headers
+    the Confluent sink writes them beside the values. Read as rows, keys would be rows of NULLs.
 #}
 {% macro _holds_values(path) %}
     {{ return("not " ~ path ~ " rlike '[+][0-9]+[+][0-9]+[.](keys|headers)[.][^/]*$'") }}
@@ -78,19 +93,26 @@
 
 
 {#
-    A full refresh reads the files anew; what came from a file that is gone would be gone with it, on a green run, and so would what a file has lost that
-    was landed anew with another length.
+    A full refresh reads the files anew; what came from a file that is gone would be gone with it, on a green run, and
+    so would what a file has lost that was landed anew with another length.
 #}
 {% macro _require_no_missing_files(feed, change_log) %}
     {%- if not var("alluvium_rebuild_without_missing_files", false) -%}
         {%- set listing = alluvium._file_listing(feed) -%}
         {%- do run_query("refresh table " ~ listing) -%}
         {%- set missing = alluvium._query_rows(alluvium._missing_files_sql(listing, change_log))[0] -%}
-        {%- do alluvium._raise_lost(feed, "without " ~ missing.file_count ~ " of the files that " ~ change_log ~ " was read from", missing.first_path) if missing.file_count -%}
+        {%- do alluvium._raise_lost(
+                feed, "without " ~ missing.file_count ~ " of the files that " ~ change_log ~ " was read from",
+                missing.first_path
+            )
+            if missing.file_count -%}
         {%- if missing.rewritten_count -%}
             {%- set lost = alluvium._query_rows(alluvium._lost_changes_sql(feed, listing, change_log))[0] -%}
             {%- do alluvium._raise_lost(
-                feed, "without " ~ lost.change_count ~ " changes of " ~ change_log ~ " that files had before they were landed anew", lost.first_path
+                feed,
+                "without " ~ lost.change_count ~ " changes of " ~ change_log
+                ~ " that files had before they were landed anew",
+                lost.first_path
             ) if lost.change_count -%}
         {%- endif -%}
     {%- endif -%}
@@ -126,8 +148,9 @@
 
 
 {#
-    The changes of the log that a file had under another length alone: no file that is listed has brought an event of the same key, operation and place in
-    the source's order. What a file has that is new is not in the log yet, and is not asked.
+    The changes of the log that a file had under another length alone: no file that is listed has brought an event of
+    the same key, operation and place in the source's order. What a file has that is new is not in the log yet, and is
+    not asked.
 #}
 {% macro _lost_changes_sql(feed, listing, change_log) -%}
 {%- set known = adapter.get_columns_in_relation(change_log) | map(attribute="name") | list -%}

@@ -1,6 +1,7 @@
 {#
-    An absent column is drift where an older event had it, or none ever did: before a column was added, its absence is none. One that is
-    unknown first in the file in which another is absent first may be that one under a new name; the stream does not say.
+    An absent column is drift where an older event had it, or none ever did: before a column was added, its absence is
+    none. One that is unknown first in the file in which another is absent first may be that one under a new name; the
+    stream does not say.
 #}
 {% macro _schema_drift(ledger) -%}
 with files as (
@@ -71,9 +72,10 @@ from drift
 
 
 {#
-    How the columns in a log's files differ from the declared ones, kept in the ledger by file: fields that are not declared and what is done
-    with such (unknown_columns of meta.cdc), columns whose values were rejected and how they were declared then, and the columns that the file's newest event
-    lacks. What is declared otherwise since shows which files to read again; over all files it is the drift of the source's schema.
+    How the columns in a log's files differ from the declared ones, kept in the ledger by file: fields that are not
+    declared and what is done with such (unknown_columns of meta.cdc), columns whose values were rejected and how they
+    were declared then, and the columns that the file's newest event lacks. What is declared otherwise since shows which
+    files to read again; over all files it is the drift of the source's schema.
 #}
 {% macro _create_schema_drift_sql(ledger) -%}
     create view if not exists {{ alluvium._schema_drift_view() }} as
@@ -95,7 +97,10 @@ last_position string comment 'position of that event'
 {%- endmacro %}
 
 
-{# The aggregates over the rows of one file in a change log that _file_differences needs. A delete may have the key alone. #}
+{#
+    The aggregates over the rows of one file in a change log that _file_differences needs. A delete may have the key
+    alone.
+#}
 {% macro _collected_differences() -%}
 array_distinct(flatten(collect_set(_cdc_unknown_columns))) as unknown_names,
 array_distinct(flatten(collect_set(
@@ -119,7 +124,9 @@ last_position
 {% macro _declarations(feed) %}
     {%- set entries = [] -%}
     {%- for column in alluvium._declared_columns(feed) -%}
-        {%- do entries.append(alluvium._string_literal(column.name) ~ ", " ~ alluvium._string_literal(alluvium._declaration(column, feed))) -%}
+        {%- do entries.append(
+            alluvium._string_literal(column.name) ~ ", " ~ alluvium._string_literal(alluvium._declaration(column, feed))
+        ) -%}
     {%- endfor -%}
     {{ return("map(" ~ entries | join(", ") ~ ")") }}
 {% endmacro %}
@@ -140,7 +147,10 @@ last_position
 {% endmacro %}
 
 
-{# The condition on a file's entry that lines of it were rejected for a column that is declared now, or declared otherwise, or that it is to be replayed. #}
+{#
+    The condition on a file's entry that lines of it were rejected for a column that is declared now, or declared
+    otherwise, or that it is to be replayed.
+#}
 {% macro _is_outdated(feed) -%}
     {%- set names = alluvium._literal_array(alluvium._declared_columns(feed) | map(attribute="name")) -%}
     coalesce(exists(map_entries(unknown_columns), field -> field.value = 'quarantine'{% if feed.unknown_columns == "quarantine" %} and array_contains({{ names }}, field.key){% endif %}), false)
@@ -150,13 +160,15 @@ last_position
 
 
 {#
-    A file that was read again has its rows in two batches until the older ones are taken out. What is behind the log has applied them, or
-    takes the newer ones: they are the same rows, but for those that were rejected. Merged, because Delta's delete takes no subquery
-    (3.3.3); the deletion vectors are purged, since Delta does not know the newest batch without a scan where there are some.
+    A file that was read again has its rows in two batches until the older ones are taken out. What is behind the log
+    has applied them, or takes the newer ones: they are the same rows, but for those that were rejected. Merged, because
+    Delta's delete takes no subquery (3.3.3); the deletion vectors are purged, since Delta does not know the newest
+    batch without a scan where there are some.
 #}
 {% macro _drop_superseded_rows(change_log) %}
     {#- First, since the request goes with the older entry: a run that is killed in here begins here again. -#}
-    {%- do alluvium._set_generation(change_log) if alluvium._query_rows(alluvium._replayed_files_sql(change_log))[0].file_count -%}
+    {%- do alluvium._set_generation(change_log)
+        if alluvium._query_rows(alluvium._replayed_files_sql(change_log))[0].file_count -%}
     {%- do run_query(alluvium._drop_superseded_rows_sql(change_log)) -%}
     {%- do run_query("reorg table " ~ change_log ~ " apply (purge)") -%}
     {%- do run_query(alluvium._drop_superseded_entries_sql(change_log)) -%}
@@ -201,8 +213,8 @@ having count(distinct batch) > 1
 
 
 {#
-    Their lines may have other values now, or be none any more, at the positions of before: no guard lets that through. Of a file that was read again for a
-    declaration that has changed the lines that were accepted are the same.
+    Their lines may have other values now, or be none any more, at the positions of before: no guard lets that through.
+    Of a file that was read again for a declaration that has changed the lines that were accepted are the same.
 #}
 {% macro _replayed_files_sql(change_log) -%}
 select count(replay_requested_at) as file_count
@@ -221,8 +233,10 @@ from (
         ) -%}
         {%- if absent -%}
             {%- do alluvium._warn(
-                change_log.identifier ~ ": declared columns that the newest events do not have: " ~ absent | map(attribute="column_name") | join(", ")
-                ~ ". Dropped, renamed or misspelt? `select * from " ~ alluvium._schema_drift_view() ~ "` says since when"
+                change_log.identifier ~ ": declared columns that the newest events do not have: "
+                ~ absent | map(attribute="column_name") | join(", ")
+                ~ ". Dropped, renamed or misspelt? `select * from " ~ alluvium._schema_drift_view()
+                ~ "` says since when"
             ) -%}
         {%- endif -%}
     {%- endif -%}

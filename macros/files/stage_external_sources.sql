@@ -27,7 +27,11 @@
         {%- set declaration = alluvium._external_declaration(node) -%}
         {%- if staged.get((node.schema ~ "." ~ node.identifier) | lower) != declaration -%}
             {%- do alluvium._create_external_relations(node, declaration) -%}
-            {%- do log(loop.index ~ " of " ~ (sources | length) ~ " STAGED external source " ~ node.source_name ~ "." ~ node.name, info=true) -%}
+            {%- do log(
+                loop.index ~ " of " ~ (sources | length) ~ " STAGED external source " ~ node.source_name ~ "."
+                ~ node.name,
+                info=true
+            ) -%}
             {%- do changed.append(node) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -43,7 +47,10 @@
 {% endmacro %}
 
 
-{# The sources to stage: those named in `select`, else those that the selected resources read, else (run-operation) all. #}
+{#
+    The sources to stage: those named in `select`, else those that the selected resources read, else (run-operation)
+    all.
+#}
 {% macro _external_sources(select) %}
     {%- set names = (select or "").split() -%}
     {%- set wanted = [] -%}
@@ -55,7 +62,8 @@
     {%- for node in graph.sources.values() if node.external and node.external.location -%}
         {%- set name = node.source_name ~ "." ~ node.name -%}
         {%- do known.extend([node.source_name, name]) -%}
-        {%- if name in names or node.source_name in names or (not names and (flags.WHICH == "run-operation" or node.unique_id in wanted)) -%}
+        {%- if name in names or node.source_name in names
+            or (not names and (flags.WHICH == "run-operation" or node.unique_id in wanted)) -%}
             {%- do sources.append(node) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -119,7 +127,8 @@
     {%- do alluvium._require_no_hidden_names(node) -%}
     {%- set relation = api.Relation.create(schema=node.schema, identifier=node.identifier) -%}
     {%- set files = api.Relation.create(schema=node.schema, identifier=node.identifier ~ "__files") -%}
-    {%- set format = alluvium._external_format(alluvium._subject_of_source("stage_external_sources", node), node.external) -%}
+    {%- set format =
+        alluvium._external_format(alluvium._subject_of_source("stage_external_sources", node), node.external) -%}
     {%- do run_query("drop table if exists " ~ relation) -%}
     {%- do run_query("drop table if exists " ~ files) -%}
     {%- do run_query(alluvium._create_external_table_sql(files, "binaryFile", none, node.external, none)) -%}
@@ -135,7 +144,11 @@
 
 {# Spark's file listing leaves out names that start with `_` or `.` and says nothing; so would the change log. #}
 {% macro _require_no_hidden_names(node) %}
-    {%- set names = [node.external.location.rstrip("/").split("/") | last, (node.external.options or {}).get("pathGlobFilter", "*")] -%}
+    {%- set names =
+        [
+            node.external.location.rstrip("/").split("/") | last,
+            (node.external.options or {}).get("pathGlobFilter", "*")
+        ] -%}
     {%- for name in names if name[:1] in ["_", "."] -%}
         {% do alluvium._raise_invalid(
             alluvium._subject_of_source("stage_external_sources", node),
@@ -165,7 +178,10 @@
 {%- endmacro %}
 
 
-{# A relative location starts at the project. Spark would start it at the schema's folder in the warehouse, and find nothing. #}
+{#
+    A relative location starts at the project. Spark would start it at the schema's folder in the warehouse, and find
+    nothing.
+#}
 {% macro _absolute_location(location) %}
     {%- if location.startswith("/") or modules.re.match("[A-Za-z][A-Za-z0-9+.-]*:", location) -%}
         {{ return(location) }}
@@ -173,7 +189,9 @@
     {#- The session that dbt's plugin makes knows it; dbt tells a macro no directory. -#}
     {%- set project = alluvium._lasting_setting("alluvium.project_directory") -%}
     {%- if project is none -%}
-        {% do alluvium._raise_invalid("stage_external_sources", "external.location", location, "an absolute path or a URI") %}
+        {% do alluvium._raise_invalid(
+                "stage_external_sources", "external.location", location, "an absolute path or a URI"
+            ) %}
     {%- endif -%}
     {{ return(project ~ "/" ~ location) }}
 {% endmacro %}

@@ -2,9 +2,14 @@
 {% macro _tracked_columns(subject, feed, column_list, except_column_list) %}
     {%- set names = alluvium._names_outside_key(feed) -%}
     {%- if column_list is not none and except_column_list is not none -%}
-        {% do alluvium._raise_invalid(subject, "track_history_except_column_list", except_column_list, "one of the two lists; track_history_column_list is given, too") %}
+        {% do alluvium._raise_invalid(
+            subject, "track_history_except_column_list", except_column_list,
+            "one of the two lists; track_history_column_list is given, too"
+        ) %}
     {%- endif -%}
-    {%- for argument, given in {"track_history_column_list": column_list, "track_history_except_column_list": except_column_list}.items() if given is not none -%}
+    {%- for argument, given in {
+        "track_history_column_list": column_list, "track_history_except_column_list": except_column_list
+    }.items() if given is not none -%}
         {%- if given is string or given is not sequence -%}
             {% do alluvium._raise_invalid(subject, argument, given, "a list of columns outside the key") %}
         {%- endif -%}
@@ -20,8 +25,8 @@
 
 
 {#
-    A column that comes or goes makes other versions of keys without an event, too: all are computed anew, and those that differ are merged.
-    A table of an earlier release does not say which columns it was built with.
+    A column that comes or goes makes other versions of keys without an event, too: all are computed anew, and those
+    that differ are merged. A table of an earlier release does not say which columns it was built with.
 #}
 {% macro _take_all_where_tracked_otherwise(tracked, batches) %}
     {%- set fingerprint = local_md5(tojson(tracked | sort)) -%}
@@ -32,9 +37,9 @@
 
 
 {#
-    All resets of the table, oldest first, as {position, micros}: a key is computed from its first event on. Remembered by a
-    fingerprint, because one that comes late, or a snapshot that turns out to have a rejected row, changes more than the newest. With full
-    dumps the newest stands behind it: a history refuses what a state refuses.
+    All resets of the table, oldest first, as {position, micros}: a key is computed from its first event on. Remembered
+    by a fingerprint, because one that comes late, or a snapshot that turns out to have a rejected row, changes more
+    than the newest. With full dumps the newest stands behind it: a history refuses what a state refuses.
 #}
 {% macro _resets_of_history(change_log, feed, batches, snapshotted_with) %}
     {%- if batches.after == batches.until and not snapshotted_with -%}
@@ -43,7 +48,8 @@
     {%- set known = alluvium._known_reset(this).partition(" ")[2] if feed.full_dumps and is_incremental() else "" -%}
     {%- do alluvium._require_no_broken_dump("history", change_log, feed, batches, known) if known -%}
     {%- set resets = alluvium._standing_resets(change_log, feed, batches, snapshotted_with, "") -%}
-    {%- set fingerprint = local_md5(tojson(resets)) ~ (" " ~ (resets | last).position if feed.full_dumps and resets else "") -%}
+    {%- set fingerprint =
+        local_md5(tojson(resets)) ~ (" " ~ (resets | last).position if feed.full_dumps and resets else "") -%}
     {%- if batches.after != batches.until or fingerprint != alluvium._known_reset(this) -%}
         {%- do alluvium._remember("reset_at", this, fingerprint) -%}
         {%- do alluvium._remember("resets", this, resets) -%}
@@ -57,7 +63,9 @@
 {%- if alluvium._has_nothing_to_apply(change_log, feed, batches, resets) -%}
 {{ alluvium._no_rows_sql() }}
 {%- else -%}
-{{ alluvium._keyed_rows(alluvium._versions_sql(change_log, feed, tracked, batches, resets), feed, feed.key + ["_cdc_position"]) }}
+{{ alluvium._keyed_rows(
+    alluvium._versions_sql(change_log, feed, tracked, batches, resets), feed, feed.key + ["_cdc_position"]
+) }}
 {%- endif -%}
 {%- endmacro %}
 
@@ -70,7 +78,8 @@ with
 {%- endif %}
 {{ alluvium._versions_of_keys(change_log, feed, tracked, batches, resets, "touched" if is_partial else none) }}
 
-{{ alluvium._changed_versions(feed, batches, "touched" if is_partial else none) if batches and is_incremental() else "select *\nfrom versions" }}
+{{ alluvium._changed_versions(feed, batches, "touched" if is_partial else none) if batches and is_incremental()
+    else "select *\nfrom versions" }}
 {%- endmacro %}
 
 
@@ -112,7 +121,8 @@ delivered as (
         *,
         {{ alluvium._identity_of_event(feed) }} as _cdc_source_position
     from (
-        {{ alluvium._changes_of_batches(change_log, feed, {"after": 0, "until": batches.until} if batches else none) | indent(8) }}
+        {{ alluvium._changes_of_batches(change_log, feed, {"after": 0, "until": batches.until} if batches else none)
+            | indent(8) }}
     ) as _cdc_past
     {%- if keys %}
     where exists (select 1 from {{ keys }} where {{ alluvium._same_key(feed, "_cdc_past", keys) }})
@@ -234,8 +244,8 @@ _cdc_next
 
 
 {#
-    Whether a row is the one before: with equal values where versions are collapsed, or the survivor of a delete that was another
-    row's.
+    Whether a row is the one before: with equal values where versions are collapsed, or the survivor of a delete that
+    was another row's.
 #}
 {% macro _goes_on(feed, tracked, by_position) -%}
 {%- set same = [alluvium._compared_values(feed, tracked)] if tracked is not none else [] -%}
@@ -255,9 +265,16 @@ and (
 
 {# What is not known of a row is compared, too. #}
 {% macro _compared_values(feed, tracked) %}
-    {%- set values = [alluvium._array_or_null("array_intersect(_cdc_row._cdc_unresolved_columns, " ~ alluvium._literal_array(tracked) ~ ")") if tracked else "true"] -%}
+    {%- set values = [
+        alluvium._array_or_null(
+            "array_intersect(_cdc_row._cdc_unresolved_columns, " ~ alluvium._literal_array(tracked) ~ ")"
+        )
+        if tracked else "true"
+    ] -%}
     {%- for column in feed.columns if column.name in tracked -%}
-        {%- do values.append(alluvium._comparable("_cdc_row." ~ alluvium._quoted_identifier(column.name), column.data_type)) -%}
+        {%- do values.append(
+                alluvium._comparable("_cdc_row." ~ alluvium._quoted_identifier(column.name), column.data_type)
+            ) -%}
     {%- endfor -%}
     {{ return("struct(" ~ values | join(", ") ~ ")") }}
 {% endmacro %}
@@ -296,8 +313,8 @@ from (
 
 
 {#
-    What to merge: versions that the table does not have like that, and with a NULL `_cdc_op` those that it has and that are
-    none any more. A column that the table has not yet is NULL in it.
+    What to merge: versions that the table does not have like that, and with a NULL `_cdc_op` those that it has and that
+    are none any more. A column that the table has not yet is NULL in it.
 #}
 {% macro _changed_versions(feed, batches, keys) -%}
 {%- set types = {"_cdc_value_positions": "map<string,string>"} -%}

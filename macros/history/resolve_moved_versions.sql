@@ -1,8 +1,8 @@
 {#
-    The values that a create has not brought, because the row moved here from another key: those of the version that ended
-    there, by the delete at the create's source position (resolve_moved_values says more). Asked for after a history has merged
-    its batches, of all versions with such a column, since an event under an old key may change them. One that had
-    moved to its old key, too, is found a step later; after a hundred steps it stays unresolved.
+    The values that a create has not brought, because the row moved here from another key: those of the version that
+    ended there, by the delete at the create's source position (resolve_moved_values says more). Asked for after a
+    history has merged its batches, of all versions with such a column, since an event under an old key may change them.
+    One that had moved to its old key, too, is found a step later; after a hundred steps it stays unresolved.
 #}
 {% macro _resolve_moved_versions() %}
     {%- if alluvium._is_history(model) and alluvium._latest_pending_batch() and not alluvium._is_up_to_date() -%}
@@ -20,7 +20,10 @@
 {% endmacro %}
 
 
-{# The versions that do not show what their old key had, with what it had. Of two deletes at one position nothing says which it was. #}
+{#
+    The versions that do not show what their old key had, with what it had. Of two deletes at one position nothing says
+    which it was.
+#}
 {% macro _moved_versions_sql(feed) -%}
 {%- set length = alluvium._source_position_length(feed) -%}
 select
@@ -62,8 +65,10 @@ where
 {# A version without an old one, whose delete has not come, keeps all names. #}
 {% macro _unresolved_of_moved_version() -%}
     {{ alluvium._array_or_null(
-        "array_sort(array_except(array_union(coalesce(moved._cdc_unresolved_columns, array()), moved._cdc_moved_columns), "
-        ~ "if(old._cdc_position is null, array(), array_except(moved._cdc_moved_columns, coalesce(old._cdc_unresolved_columns, array())))))"
+        "array_sort(array_except(array_union(coalesce(moved._cdc_unresolved_columns, array()), "
+        "moved._cdc_moved_columns), "
+        ~ "if(old._cdc_position is null, array(), array_except(moved._cdc_moved_columns, "
+        "coalesce(old._cdc_unresolved_columns, array())))))"
     ) }}
 {%- endmacro %}
 
@@ -73,7 +78,9 @@ where
     {%- for name in alluvium._columns_of_unavailable_values(feed) -%}
         {%- do values.update({name: alluvium._found_value(feed, name)}) -%}
     {%- endfor -%}
-    {%- do values.update({"_cdc_unresolved_columns": "source._cdc_unresolved_columns", "_cdc_batch": alluvium._latest_pending_batch()}) -%}
+    {%- do values.update(
+        {"_cdc_unresolved_columns": "source._cdc_unresolved_columns", "_cdc_batch": alluvium._latest_pending_batch()}
+    ) -%}
     {{ return(alluvium._merge_sql(this, "(\n    " ~ moved | indent(4) ~ "\n)", {
         "on": alluvium._same_key(feed, "target", "source") ~ " and target._cdc_position = source._cdc_position",
         "set": values,

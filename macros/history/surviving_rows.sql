@@ -1,7 +1,7 @@
 {#
     For each delete of a key that a second row took while the first one still had it: the rows that live after it, as
-    _rows_of_reused_keys gives them for the newest event. A reset ends all rows of a key, so each stretch between two is looked at alone.
-    `from` has all row changes of these keys, each once.
+    _rows_of_reused_keys gives them for the newest event. A reset ends all rows of a key, so each stretch between two is
+    looked at alone. `from` has all row changes of these keys, each once.
 #}
 {% macro _surviving_rows(from, feed, resets) -%}
 {%- set key = alluvium._column_list(feed.key) | join(", ") -%}
@@ -17,7 +17,8 @@ from (
             {{ alluvium._begins_transaction(feed) | indent(12) }} as begins_transaction
         ))) as _cdc_events
     from (
-        {{ alluvium._marked_as_reused(alluvium._numbered_stretches(from, resets), feed, key ~ ", _cdc_stretch") | indent(8) }}
+        {{ alluvium._marked_as_reused(alluvium._numbered_stretches(from, resets), feed, key ~ ", _cdc_stretch")
+            | indent(8) }}
     ) as marked
     where _cdc_is_contested
     group by {{ key }}, _cdc_stretch

@@ -1,6 +1,6 @@
 {#
-    Rows with the one column that is Hudi's record key. Not the columns of the key: Hudi makes a text of them that is the same for other
-    values (`a:1,b:2`; every BINARY of one length; NULL and `__null__`), and two rows would be one.
+    Rows with the one column that is Hudi's record key. Not the columns of the key: Hudi makes a text of them that is
+    the same for other values (`a:1,b:2`; every BINARY of one length; NULL and `__null__`), and two rows would be one.
 #}
 {% macro _keyed_rows(sql, feed, key) -%}
 {%- if not alluvium._is_hudi() -%}

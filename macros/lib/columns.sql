@@ -4,24 +4,32 @@
 {% endmacro %}
 
 
-{# None where dbt only renders (_may_query). For whom their types matter: of a struct Spark shows 25 fields by default, and two that differ behind those read alike (3.5). #}
+{#
+    None where dbt only renders (_may_query). For whom their types matter: of a struct Spark shows 25 fields by default,
+    and two that differ behind those read alike (3.5).
+#}
 {% macro _columns_in_relation(relation) %}
     {%- set columns = adapter.get_columns_in_relation(relation) if alluvium._may_query() else [] -%}
     {%- for column in columns if modules.re.search("\\.\\.\\. \\d+ more fields", column.dtype) -%}
         {% do alluvium._raise_invalid(
             "model " ~ model.name, "type of column " ~ column.name, column.dtype,
-            "a type that Spark shows whole; the session needs spark.sql.debug.maxToStringFields above the number of its fields (`server_side_parameters` of the profile, 1000 in Alluvium's)",
+            "a type that Spark shows whole; the session needs spark.sql.debug.maxToStringFields above the number of "
+            "its fields (`server_side_parameters` of the profile, 1000 in Alluvium's)",
         ) %}
     {%- endfor -%}
     {{ return(columns) }}
 {% endmacro %}
 
 
-{# Spark has `_metadata` in every table of files. dbt-spark (1.11) leaves Hudi's five out of the columns of each table, whatever its format is: they would be NULL from the second build on. #}
+{#
+    Spark has `_metadata` in every table of files. dbt-spark (1.11) leaves Hudi's five out of the columns of each table,
+    whatever its format is: they would be NULL from the second build on.
+#}
 {% macro _is_own_column(name) %}
     {{ return((name | lower).startswith("_cdc_") or name | lower in [
         "_is_deleted", "_deleted_at", "_valid_from", "_valid_to", "_is_current", "_metadata",
-        "_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"
+        "_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_record_key", "_hoodie_partition_path",
+        "_hoodie_file_name"
     ]) }}
 {% endmacro %}
 
@@ -31,7 +39,9 @@
     {%- set conditions = [] -%}
     {%- for name in feed.key -%}
         {%- set column = alluvium._quoted_identifier(name) -%}
-        {%- do conditions.append(one ~ "." ~ column ~ " " ~ alluvium._key_equality(feed, name) ~ " " ~ other ~ "." ~ column) -%}
+        {%- do conditions.append(
+                one ~ "." ~ column ~ " " ~ alluvium._key_equality(feed, name) ~ " " ~ other ~ "." ~ column
+            ) -%}
     {%- endfor -%}
     {{ return(conditions | join(" and ")) }}
 {% endmacro %}
@@ -64,13 +74,19 @@
 {% endmacro %}
 
 
-{# The fields of a struct, {name, data_type} each, from its type as Spark's DDL writes it: `name: type` or `name type`. #}
+{#
+    The fields of a struct, {name, data_type} each, from its type as Spark's DDL writes it: `name: type` or `name type`.
+#}
 {% macro _struct_fields(data_type) %}
     {%- set fields = [] -%}
     {%- for text in alluvium._parts_of_type(data_type) -%}
-        {%- set found = modules.re.fullmatch("\\s*(`(?:[^`]|``)+`|\\w+)(?:\\s*:\\s*|\\s+)(.+?)(?:\\s+not\\s+null)?\\s*", text, modules.re.IGNORECASE) -%}
+        {%- set found = modules.re.fullmatch(
+            "\\s*(`(?:[^`]|``)+`|\\w+)(?:\\s*:\\s*|\\s+)(.+?)(?:\\s+not\\s+null)?\\s*", text, modules.re.IGNORECASE
+        ) -%}
         {%- if not found -%}
-            {% do alluvium._raise_invalid("struct_fields", "data_type", data_type, "struct<name: type, ...> without comments") %}
+            {% do alluvium._raise_invalid(
+                    "struct_fields", "data_type", data_type, "struct<name: type, ...> without comments"
+                ) %}
         {%- endif -%}
         {%- set name = found.group(1) -%}
         {%- do fields.append({
@@ -87,7 +103,8 @@
     {%- set parts, part = [], namespace(text="", depth=0, is_quoted=false) -%}
     {%- for character in data_type.partition("<")[2].rpartition(">")[0] ~ "," -%}
         {%- set part.is_quoted = part.is_quoted != (character == "`") -%}
-        {%- set part.depth = part.depth + {"<": 1, "(": 1, ">": -1, ")": -1}.get(character, 0) * (not part.is_quoted) -%}
+        {%- set part.depth =
+            part.depth + {"<": 1, "(": 1, ">": -1, ")": -1}.get(character, 0) * (not part.is_quoted) -%}
         {%- if character != "," or part.depth or part.is_quoted -%}
             {%- set part.text = part.text ~ character -%}
         {%- else -%}
@@ -120,38 +137,53 @@
         {%- set entries = inner ~ "(" ~ value ~ ")" if inner else value -%}
         {%- set changed = alluvium._with_maps_as("entry.value", alluvium._type_inside(data_type), outer, inner) -%}
         {{ return(
-            outer ~ "(" ~ (entries if changed == "entry.value" else "transform(" ~ entries ~ ", entry -> struct(entry.key as key, " ~ changed ~ " as value))") ~ ")"
+            outer ~ "(" ~ (
+                entries if changed == "entry.value"
+                else "transform(" ~ entries ~ ", entry -> struct(entry.key as key, " ~ changed ~ " as value))"
+            ) ~ ")"
         ) }}
     {%- elif base == "array" -%}
-        {{ return("transform(" ~ value ~ ", element -> " ~ alluvium._with_maps_as("element", alluvium._type_inside(data_type), outer, inner) ~ ")") }}
+        {{ return(
+            "transform(" ~ value ~ ", element -> "
+            ~ alluvium._with_maps_as("element", alluvium._type_inside(data_type), outer, inner) ~ ")"
+        ) }}
     {%- endif -%}
     {%- set fields = [] -%}
     {%- for field in alluvium._struct_fields(data_type) -%}
         {%- set name = alluvium._quoted_identifier(field.name) -%}
-        {%- do fields.append(alluvium._with_maps_as(value ~ "." ~ name, field.data_type, outer, inner) ~ " as " ~ name) -%}
+        {%- do
+            fields.append(alluvium._with_maps_as(value ~ "." ~ name, field.data_type, outer, inner) ~ " as " ~ name) -%}
     {%- endfor -%}
     {{ return("if(" ~ value ~ " is null, null, struct(" ~ fields | join(", ") ~ "))") }}
 {% endmacro %}
 
 
 {#
-    dbt-spark (1.11) takes a column that begins with `#` for the end of a table's columns. Such a name has to be quoted wherever it is written.
+    dbt-spark (1.11) takes a column that begins with `#` for the end of a table's columns. Such a name has to be quoted
+    wherever it is written.
 #}
 {% macro _require_no_hidden_columns(compiled_code) %}
     {%- set found = modules.re.search("`#[^`]*`", compiled_code) -%}
     {%- if found -%}
-        {% do alluvium._raise_invalid("model " ~ model.name, "name of a column", found.group(0), "a name that does not begin with `#`: it and all columns after it would not be written") %}
+        {% do alluvium._raise_invalid(
+            "model " ~ model.name, "name of a column", found.group(0),
+            "a name that does not begin with `#`: it and all columns after it would not be written"
+        ) %}
     {%- endif -%}
 {% endmacro %}
 
 
-{# Types are compared as text: lower case, no blanks, one name each. The names of a struct's fields are the source's and stay. #}
+{#
+    Types are compared as text: lower case, no blanks, one name each. The names of a struct's fields are the source's
+    and stay.
+#}
 {% macro _normal_type(subject, data_type) %}
     {%- if "struct" in data_type | lower -%}
         {#- With the names of its fields as they are, and its words as the macros look for them. -#}
         {%- set given = namespace(type=data_type) -%}
         {%- for word in ["struct", "array", "map"] -%}
-            {%- set given.type = modules.re.sub("(?i)(?:(<)\\s+)?\\b" ~ word ~ "\\s*<", "\\1" ~ word ~ "<", given.type) -%}
+            {%- set given.type =
+                modules.re.sub("(?i)(?:(<)\\s+)?\\b" ~ word ~ "\\s*<", "\\1" ~ word ~ "<", given.type) -%}
         {%- endfor -%}
         {{ return(given.type) }}
     {%- endif -%}
@@ -187,13 +219,14 @@
 
 {#
     A value as a whole number: days, or microseconds since 1970. Of a local time by its date and its hours, so that no
-    session's time zone enters it (timestampdiff of Spark 3.5.7 takes that, and moves an hour of spring). Not as an interval, which is no decimal where it
-    is as long as the infinity of PostgreSQL (3.5.7).
+    session's time zone enters it (timestampdiff of Spark 3.5.7 takes that, and moves an hour of spring). Not as an
+    interval, which is no decimal where it is as long as the infinity of PostgreSQL (3.5.7).
 #}
 {% macro _whole_number(column, value) %}
     {{ return({
         "date": "datediff(" ~ value ~ ", date '1970-01-01')",
         "timestamp": "unix_micros(" ~ value ~ ")",
-        "timestamp_ntz": "cast(cast(datediff({0}, date '1970-01-01') as decimal(20,0)) * 86400000000 + (hour({0}) * 3600 + minute({0}) * 60 + extract(second from {0})) * 1000000 as bigint)".format(value),
+        "timestamp_ntz": "cast(cast(datediff({0}, date '1970-01-01') as decimal(20,0)) * 86400000000 + (hour({0}) * "
+        "3600 + minute({0}) * 60 + extract(second from {0})) * 1000000 as bigint)".format(value),
     }.get(column.data_type, value)) }}
 {% endmacro %}

@@ -10,7 +10,10 @@
 {% endmacro %}
 
 
-{# dbt counts the warnings of tests only (1.11). Those of models and hooks are counted for the run's report (_announce_warnings). #}
+{#
+    dbt counts the warnings of tests only (1.11). Those of models and hooks are counted for the run's report
+    (_announce_warnings).
+#}
 {% macro _warn(message) %}
     {%- do exceptions.warn(message) -%}
     {%- set warnings = alluvium._run_state().setdefault("warnings", []) -%}

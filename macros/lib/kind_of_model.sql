@@ -1,4 +1,7 @@
-{# None of a model that is none of this project's kinds. A mart that is computed whole has its kind from its folder in dbt_project.yml. #}
+{#
+    None of a model that is none of this project's kinds. A mart that is computed whole has its kind from its folder in
+    dbt_project.yml.
+#}
 {% macro _kind_of_model(node) %}
     {{ return((node.config.meta or {}).get("alluvium_model")) }}
 {% endmacro %}
@@ -31,7 +34,10 @@
 {% endmacro %}
 
 
-{# States, histories and logs of complete transactions: the first relation that they read is the log that their rows are from. #}
+{#
+    States, histories and logs of complete transactions: the first relation that they read is the log that their rows
+    are from.
+#}
 {% macro _reads_own_log(node) %}
     {{ return(alluvium._kind_of_model(node) in ["state", "history", "complete_change_log"]) }}
 {% endmacro %}

@@ -21,11 +21,15 @@
 
 
 {#
-    Which keys of which tables were purged (purge_rows): the purge filter, which keeps their rows from coming back, asks it. It has no value of a key, only a
-    hash; who knows the possible keys can still tell which of them it is. Made by the first purge.
+    Which keys of which tables were purged (purge_rows): the purge filter, which keeps their rows from coming back, asks
+    it. It has no value of a key, only a hash; who knows the possible keys can still tell which of them it is. Made by
+    the first purge.
 #}
 {% macro _purge_ledger() %}
-    {{ return(api.Relation.create(schema=var("alluvium_ledger_schema", target.schema), identifier="cdc_purge_ledger")) }}
+    {{
+        return(
+            api.Relation.create(schema=var("alluvium_ledger_schema", target.schema), identifier="cdc_purge_ledger")
+        ) }}
 {% endmacro %}
 
 
@@ -36,9 +40,9 @@
 
 
 {#
-    What each run did to each change log and state: one row per run and table that moved. Written once at the end of a run
-    (record_run), so a run that is killed leaves no row; the next one counts from what the ledger has, by batch and by table
-    version, and takes over what the killed one had done. The tables are the truth, this is their account.
+    What each run did to each change log and state: one row per run and table that moved. Written once at the end of a
+    run (record_run), so a run that is killed leaves no row; the next one counts from what the ledger has, by batch and
+    by table version, and takes over what the killed one had done. The tables are the truth, this is their account.
 #}
 {% macro _run_ledger() %}
     {{ return(api.Relation.create(schema=var("alluvium_ledger_schema", target.schema), identifier="cdc_run_ledger")) }}

@@ -3,10 +3,12 @@
     {%- if alluvium._is_unit_test() -%}
         {{ return(alluvium._node_of_input(relation)) }}
     {%- endif -%}
-    {%- for node in graph.sources.values() if node.schema == relation.schema and node.identifier == relation.identifier -%}
+    {%- for node in
+        graph.sources.values() if node.schema == relation.schema and node.identifier == relation.identifier -%}
         {{ return(node) }}
     {%- endfor -%}
-    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.schema == relation.schema and node.alias == relation.identifier -%}
+    {%- for node in graph.nodes.values()
+        if node.resource_type == "model" and node.schema == relation.schema and node.alias == relation.identifier -%}
         {{ return(node) }}
     {%- endfor -%}
     {{ return(none) }}
@@ -26,14 +28,19 @@
 {% endmacro %}
 
 
-{# The node of the model, in a unit test that of the tested one: dbt (1.11) renders the test under its own name, parents and settings. #}
+{#
+    The node of the model, in a unit test that of the tested one: dbt (1.11) renders the test under its own name,
+    parents and settings.
+#}
 {% macro _own_model() %}
     {%- if not alluvium._is_unit_test() -%}
         {{ return(model) }}
     {%- endif -%}
     {%- if not graph -%}
         {{ exceptions.raise_compiler_error(
-            "unit test " ~ model.name ~ ": dbt gives unit tests an empty graph, so that no macro finds the source's meta.cdc. The Python package of Alluvium has the dbt plugin that fills it: "
+            "unit test " ~ model.name
+            ~ ": dbt gives unit tests an empty graph, so that no macro finds the source's meta.cdc. The Python package "
+            "of Alluvium has the dbt plugin that fills it: "
             ~ "install it where dbt runs"
         ) }}
     {%- endif -%}

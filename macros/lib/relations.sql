@@ -1,13 +1,17 @@
 {# dbt takes a table that it has asked to be dropped for one that is not there. #}
 {% macro _is_in_catalog(relation) %}
-    {{ return(alluvium._query_rows("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier ~ "'") | length > 0) }}
+    {{ return(
+        alluvium._query_rows("show tables in " ~ relation.schema ~ " like '" ~ relation.identifier ~ "'") | length > 0
+    ) }}
 {% endmacro %}
 
 
 {# A rename copies each file there, and AWS Glue renames no table. #}
 {% macro _is_on_object_storage() %}
     {#- Not by spark.sql.warehouse.dir, of which Spark shows none that has `url` or `token` in it. -#}
-    {%- set location = alluvium._query_rows("describe schema extended " ~ this.schema) | selectattr("info_name", "equalto", "Location") | map(attribute="info_value") | first -%}
+    {%- set location =
+        alluvium._query_rows("describe schema extended " ~ this.schema) | selectattr("info_name", "equalto", "Location")
+        | map(attribute="info_value") | first -%}
     {{ return(alluvium._is_path_on_object_storage(location or "")) }}
 {% endmacro %}
 
@@ -18,8 +22,9 @@
 
 
 {#
-    A relation's table as {relation, file_format}, the last as the catalog has it, whatever its model says now; none where it has none of Delta's or Hudi's. A relation that this run has made
-    is in dbt's cache without a format: for operations. The files of a table of Hudi's are listed anew (_refresh_hudi_tables).
+    A relation's table as {relation, file_format}, the last as the catalog has it, whatever its model says now; none
+    where it has none of Delta's or Hudi's. A relation that this run has made is in dbt's cache without a format: for
+    operations. The files of a table of Hudi's are listed anew (_refresh_hudi_tables).
 #}
 {% macro _built_table(relation) %}
     {%- set table = load_relation(relation) -%}
@@ -34,8 +39,10 @@
 {# An ephemeral model is a part of those that read it. #}
 {% macro _views_over(node) %}
     {%- set views = [] -%}
-    {%- for child in graph.nodes.values() if child.resource_type == "model" and node.unique_id in child.depends_on.nodes -%}
-        {%- set relation = load_relation(api.Relation.create(schema=child.schema, identifier=child.alias)) if child.config.materialized != "ephemeral" else none -%}
+    {%- for child in
+        graph.nodes.values() if child.resource_type == "model" and node.unique_id in child.depends_on.nodes -%}
+        {%- set relation = load_relation(api.Relation.create(schema=child.schema, identifier=child.alias))
+            if child.config.materialized != "ephemeral" else none -%}
         {%- do views.append({"relation": relation, "node": child}) if relation and relation.is_view -%}
         {%- do views.extend(alluvium._views_over(child)) if child.config.materialized == "ephemeral" -%}
     {%- endfor -%}
@@ -51,8 +58,8 @@
 
 
 {#
-    A table of binaryFile's lists the folder, since SQL has no other way to ask of one that may not be there. One that a killed run has left is taken, and
-    dropped, by the next.
+    A table of binaryFile's lists the folder, since SQL has no other way to ask of one that may not be there. One that a
+    killed run has left is taken, and dropped, by the next.
 #}
 {% macro _has_commits(table, folder, is_hudi) %}
     {%- set commits = alluvium._beside_table(table, "commits") -%}
@@ -94,8 +101,8 @@
 
 
 {#
-    Replaces what a killed run has left. Created before it is filled: of a `create table as` that is killed the files stay without
-    a table, and Spark refuses to create one there again.
+    Replaces what a killed run has left. Created before it is filled: of a `create table as` that is killed the files
+    stay without a table, and Spark refuses to create one there again.
 #}
 {% macro _create_empty(table, columns) %}
     {%- do run_query("drop table if exists " ~ table) -%}

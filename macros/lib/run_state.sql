@@ -1,6 +1,7 @@
 {#
-    What the parts of a run leave for each other: dbt compiles a model's hooks and its strategy's SQL on their own. `graph` is one dictionary for all nodes and
-    hooks of a run (dbt-core 1.11). Nothing here outlives the process: what has to is a setting of the Spark session, or a property of a table.
+    What the parts of a run leave for each other: dbt compiles a model's hooks and its strategy's SQL on their own.
+    `graph` is one dictionary for all nodes and hooks of a run (dbt-core 1.11). Nothing here outlives the process: what
+    has to is a setting of the Spark session, or a property of a table.
 #}
 {% macro _run_state() %}
     {{ return(graph.setdefault("alluvium", {}).setdefault(invocation_id, {})) }}
@@ -30,11 +31,14 @@
 
 
 {#
-    Whether a macro may ask the database. Not where dbt only renders, which works before anything is built: SQL names tables then, and the rows of a
-    unit test are given.
+    Whether a macro may ask the database. Not where dbt only renders, which works before anything is built: SQL names
+    tables then, and the rows of a unit test are given.
 #}
 {% macro _may_query() %}
-    {{ return(execute and flags.WHICH not in ["compile", "generate", "list", "parse"] and not alluvium._is_unit_test()) }}
+    {{
+        return(
+            execute and flags.WHICH not in ["compile", "generate", "list", "parse"] and not alluvium._is_unit_test()
+        ) }}
 {% endmacro %}
 
 

@@ -1,13 +1,17 @@
 {% macro _session_setting(name) %}
     {%- set rows = alluvium._query_rows("set " ~ name) -%}
     {#- Spark answers `<undefined>` for a setting that is not there. -#}
-    {{ return(alluvium._text_of_shown("session_setting", name, rows[0].value) if rows and rows[0].value != "<undefined>" else none) }}
+    {{ return(
+        alluvium._text_of_shown("session_setting", name, rows[0].value) if rows and rows[0].value != "<undefined>"
+        else none
+    ) }}
 {% endmacro %}
 
 
 {#
-    dbt-spark (1.11) leaves the views of the rows that a model has written, and Spark (3.5.7) analyses every temporary view of the session whenever a
-    connection to a Thrift server ends: a client's would take seconds. Dropped in that moment, a view would be an error of the connection that ends.
+    dbt-spark (1.11) leaves the views of the rows that a model has written, and Spark (3.5.7) analyses every temporary
+    view of the session whenever a connection to a Thrift server ends: a client's would take seconds. Dropped in that
+    moment, a view would be an error of the connection that ends.
 #}
 {% macro _empty_views_of_run() %}
     {%- set views = [] -%}
@@ -18,15 +22,21 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- for view in alluvium._query_rows("show views") if view.isTemporary and view.viewName | lower in views -%}
-        {%- do run_query("create or replace temporary view " ~ alluvium._quoted_identifier(view.viewName) ~ " as select 'written' as rows") -%}
+        {%- do run_query(
+            "create or replace temporary view " ~ alluvium._quoted_identifier(view.viewName)
+            ~ " as select 'written' as rows"
+        ) -%}
     {%- endfor -%}
 {% endmacro %}
 
 
 {# Two builds that begin at once may both have found no other; the one that claimed first stops before it writes. #}
 {% macro _require_claimed_session(caller_name) %}
-    {%- if alluvium._is_run() and alluvium._is_session_shared() and alluvium._session_setting("alluvium.build") != alluvium._run_id() -%}
-        {{ exceptions.raise_compiler_error(caller_name ~ ": another build has taken the session of this server: run again when it has ended") }}
+    {%- if alluvium._is_run() and alluvium._is_session_shared()
+        and alluvium._session_setting("alluvium.build") != alluvium._run_id() -%}
+        {{ exceptions.raise_compiler_error(
+            caller_name ~ ": another build has taken the session of this server: run again when it has ended"
+        ) }}
     {%- endif -%}
 {% endmacro %}
 

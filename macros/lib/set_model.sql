@@ -1,6 +1,7 @@
 {#
-    Makes a model one of a kind while dbt parses it (dbt-core 1.11: `config()` works from inside a macro then). What the model or a folder sets stays as it is. The kind is
-    recorded as `meta.alluvium_model`: dbt merges `meta` one level deep, so that a `meta.cdc` from here would take the user's place.
+    Makes a model one of a kind while dbt parses it (dbt-core 1.11: `config()` works from inside a macro then). What the
+    model or a folder sets stays as it is. The kind is recorded as `meta.alluvium_model`: dbt merges `meta` one level
+    deep, so that a `meta.cdc` from here would take the user's place.
 #}
 {% macro _set_model(kind) %}
     {%- set given = config.context_config.build_config_dict(rendered=false) -%}
@@ -16,14 +17,18 @@
             {%- do config({name: value}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {#- Whatever the folder says: the newest batch of a log is asked for in every run, which Delta answers without reading rows. -#}
+    {#-
+        Whatever the folder says: the newest batch of a log is asked for in every run, which Delta answers without
+        reading rows.
+    -#}
     {%- do config(file_format="delta") if kind in ["change_log", "complete_change_log"] -%}
     {%- do config(meta={"alluvium_model": kind}) -%}
 {% endmacro %}
 
 
 {#
-    What a model is whose body is one macro, with the settings that make it one. Hooks are here and in no model: dbt-spark's materializations call them.
+    What a model is whose body is one macro, with the settings that make it one. Hooks are here and in no model:
+    dbt-spark's materializations call them.
 #}
 {% macro _kinds_of_models() %}
     {%- set log = {"materialized": "incremental", "incremental_strategy": "append"} -%}

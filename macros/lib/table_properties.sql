@@ -9,7 +9,10 @@
 {% endmacro %}
 
 
-{# What tells a table from itself before it was built anew; of a change log also from itself before files were replayed, `none` as long as neither was. #}
+{#
+    What tells a table from itself before it was built anew; of a change log also from itself before files were
+    replayed, `none` as long as neither was.
+#}
 {% macro _generation(table) %}
     {{ return(alluvium._table_property(table, "generation")) }}
 {% endmacro %}

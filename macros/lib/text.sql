@@ -1,6 +1,7 @@
 {#
-    A Spark SQL string literal. Spark reads backslash escapes inside literals, so the backslash goes first. What Python takes for the end of a line is
-    escaped, since Jinja's `indent` would put blanks behind it, and a line feed in its place.
+    A Spark SQL string literal. Spark reads backslash escapes inside literals, so the backslash goes first. What Python
+    takes for the end of a line is escaped, since Jinja's `indent` would put blanks behind it, and a line feed in its
+    place.
 #}
 {% macro _string_literal(text) -%}
     {%- set literal = namespace(text=text | string | replace("\\", "\\\\") | replace("'", "\\'")) -%}

@@ -1,9 +1,9 @@
 {#
-    The keys of a state that changed since the model last read it, deleted ones among them: what an incremental mart
-    has to compute again. Of a history, too, where a key may be named several times: a mart that needs what a row was takes the history alone, since
-    a run may find it behind the state. Every key when the model is built anew, and in Hudi, where such a mart is computed whole: dbt-spark's merge would need the mart's
-    key as Hudi's record key, which takes two keys for one (_keyed_rows).
-    {{ changed_keys(ref('slv_shop__orders_state'), ['region', 'order_no']) }}
+    The keys of a state that changed since the model last read it, deleted ones among them: what an incremental mart has
+    to compute again. Of a history, too, where a key may be named several times: a mart that needs what a row was takes
+    the history alone, since a run may find it behind the state. Every key when the model is built anew, and in Hudi,
+    where such a mart is computed whole: dbt-spark's merge would need the mart's key as Hudi's record key, which takes
+    two keys for one (_keyed_rows). {{ changed_keys(ref('slv_shop__orders_state'), ['region', 'order_no']) }}
 #}
 {% macro changed_keys(state, key) %}
     {%- if not execute -%}
@@ -37,7 +37,9 @@
     {%- if purge != "none" -%}
         {%- if is_incremental() and alluvium._table_property(this, "purged." ~ state.identifier) != purge -%}
             {% do alluvium._raise_invalid(
-                "changed_keys: model " ~ model.name, "purge of " ~ state, purge, "one that " ~ this ~ " was built after: it may hold rows of purged keys, and needs " ~ alluvium._rebuild_command(this)
+                "changed_keys: model " ~ model.name, "purge of " ~ state, purge,
+                "one that " ~ this ~ " was built after: it may hold rows of purged keys, and needs "
+                ~ alluvium._rebuild_command(this)
             ) %}
         {%- endif -%}
         {%- do alluvium._remember("purged." ~ state.identifier, this, purge) -%}
@@ -55,12 +57,14 @@ where _cdc_batch > {{ batches.after }}
 
 
 {#
-    The pre-hook of an incremental mart: takes out the rows whose key was deleted in a state since the mart last
-    read it. dbt's merge has no delete. Nothing in Hudi, where the mart is computed whole; one that dbt-spark would merge there is refused, since it
-    would keep those rows.
+    The pre-hook of an incremental mart: takes out the rows whose key was deleted in a state since the mart last read
+    it. dbt's merge has no delete. Nothing in Hudi, where the mart is computed whole; one that dbt-spark would merge
+    there is refused, since it would keep those rows.
 #}
 {% macro delete_vanished_keys(state, key) %}
-    {%- do alluvium._require_one_of("delete_vanished_keys: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) if execute -%}
+    {%- do alluvium._require_one_of(
+        "delete_vanished_keys: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]
+    ) if execute -%}
     {%- if execute and alluvium._is_hudi() and config.get("materialized") == "incremental" -%}
         {%- do alluvium._require_incremental("delete_vanished_keys", "merge") -%}
     {%- elif execute and is_incremental() and not flags.EMPTY -%}

@@ -1,6 +1,6 @@
 {#
-    A mart that a run merges by its keys (changed_keys): at the top of its SQL. A merge deletes nothing; the two options do.
-    {{ incremental_mart(["region", "order_no", "line_no"], deleted_with="slv_shop__order_items_state") }}
+    A mart that a run merges by its keys (changed_keys): at the top of its SQL. A merge deletes nothing; the two options
+    do. {{ incremental_mart(["region", "order_no", "line_no"], deleted_with="slv_shop__order_items_state") }}
 #}
 {% macro incremental_mart(unique_key, deleted_with=none, delete_where=none) %}
     {%- if execute -%}
@@ -8,7 +8,9 @@
     {%- endif -%}
     {%- set unique_key = [unique_key] if unique_key is string else unique_key -%}
     {%- if not unique_key or "" in unique_key -%}
-        {% do alluvium._raise_invalid("incremental_mart: model " ~ model.name, "unique_key", unique_key, "the columns that tell its rows apart") %}
+        {% do alluvium._raise_invalid(
+            "incremental_mart: model " ~ model.name, "unique_key", unique_key, "the columns that tell its rows apart"
+        ) %}
     {%- endif -%}
     {%- if deleted_with -%}
         {#- dbt learns here that the mart reads the state: the hook comes too late for that. -#}

@@ -17,9 +17,14 @@
 {% macro note_inputs() %}
     {%- do alluvium._note_replaced() if config.get("materialized") == "table" -%}
     {%- if execute and alluvium._is_computed_whole() -%}
-        {%- do alluvium._require_one_of("note_inputs: model " ~ model.name, "+meta.alluvium_model of the folder in dbt_project.yml", alluvium._kind_of_model(model), ["mart"]) -%}
+        {%- do alluvium._require_one_of(
+            "note_inputs: model " ~ model.name, "+meta.alluvium_model of the folder in dbt_project.yml",
+            alluvium._kind_of_model(model), ["mart"]
+        ) -%}
         {%- do alluvium._require_strategy("note_inputs", "insert_overwrite") -%}
-        {%- do alluvium._require_one_of("note_inputs: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]) -%}
+        {%- do alluvium._require_one_of(
+            "note_inputs: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]
+        ) -%}
         {%- do alluvium._require_no_own_filter("note_inputs") -%}
         {%- do alluvium._require_hudi("note_inputs: model " ~ model.name) if alluvium._is_hudi() -%}
         {%- do alluvium._remember("inputs", this, alluvium._inputs_fingerprint(model)) -%}
@@ -47,8 +52,8 @@
 
 
 {#
-    One text for each relation that a model reads: the newest commit of a Delta or Hudi table, the query of a view and what is
-    behind that; none stands for anything else.
+    One text for each relation that a model reads: the newest commit of a Delta or Hudi table, the query of a view and
+    what is behind that; none stands for anything else.
 #}
 {% macro _inputs_behind(node) %}
     {%- set inputs, seen = [], [this.schema ~ "." ~ this.identifier] -%}
@@ -57,7 +62,9 @@
         {%- if parent and parent.config.materialized == "ephemeral" -%}
             {%- do inputs.extend(alluvium._inputs_behind(parent)) -%}
         {%- else -%}
-            {%- do inputs.extend(alluvium._inputs_of_relation(parent.schema ~ "." ~ parent.alias, seen) if parent else [none]) -%}
+            {%- do inputs.extend(
+                    alluvium._inputs_of_relation(parent.schema ~ "." ~ parent.alias, seen) if parent else [none]
+                ) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(inputs | unique | list) }}
@@ -65,8 +72,8 @@
 
 
 {#
-    As the catalog has it: a run may select the mart and not what it reads, which may have been edited since it was built. Asked once for all marts of a run: what is behind a mart has been built
-    before it.
+    As the catalog has it: a run may select the mart and not what it reads, which may have been edited since it was
+    built. Asked once for all marts of a run: what is behind a mart has been built before it.
 #}
 {% macro _inputs_of_relation(name, seen) %}
     {%- do seen.append(name) -%}
@@ -96,7 +103,10 @@
 {% endmacro %}
 
 
-{# The tables and views that a view reads; none stands for one that is no model's. A comment may name one that is not there, and a view that was built before a model got another name the old one. #}
+{#
+    The tables and views that a view reads; none stands for one that is no model's. A comment may name one that is not
+    there, and a view that was built before a model got another name the old one.
+#}
 {% macro _relations_named(text) %}
     {%- set pairs = modules.re.findall("\\b(?=(\\w+\\.\\w+))", text | replace("`", "") | lower) -%}
     {%- set named, known, schemas = [], [], [] -%}
@@ -105,10 +115,14 @@
         {%- do schemas.append(node.schema | lower) -%}
     {%- endfor -%}
     {%- for pair in pairs | unique if pair not in known and pair.split(".")[0] in schemas -%}
-        {%- do named.append(pair) if load_relation(api.Relation.create(schema=pair.split(".")[0], identifier=pair.split(".")[1])) is not none -%}
+        {%- do named.append(pair)
+            if load_relation(
+                api.Relation.create(schema=pair.split(".")[0], identifier=pair.split(".")[1])
+            ) is not none -%}
     {%- endfor -%}
     {%- for node in graph.nodes.values() if (node.schema ~ "." ~ node.alias) | lower in pairs -%}
-        {%- do named.append(node.schema ~ "." ~ node.alias) if load_relation(api.Relation.create(schema=node.schema, identifier=node.alias)) is not none -%}
+        {%- do named.append(node.schema ~ "." ~ node.alias)
+            if load_relation(api.Relation.create(schema=node.schema, identifier=node.alias)) is not none -%}
     {%- endfor -%}
     {%- for table in graph.sources.values() if (table.schema ~ "." ~ table.identifier) | lower in pairs -%}
         {%- do named.append(none) -%}
@@ -118,9 +132,9 @@
 
 
 {#
-    Of those that may have changed rows: compaction, vacuum and the purge of deletion vectors have not. With its time: a table that was dropped and made
-    again counts from 0. Where none of the newest hundred has changed rows, or history is not kept that long, the newest of all: then a mart
-    is computed once more.
+    Of those that may have changed rows: compaction, vacuum and the purge of deletion vectors have not. With its time: a
+    table that was dropped and made again counts from 0. Where none of the newest hundred has changed rows, or history
+    is not kept that long, the newest of all: then a mart is computed once more.
 #}
 {% macro _latest_commit(table, file_format) %}
     {%- if file_format == "hudi" -%}

@@ -1,6 +1,7 @@
 {#
-    Whatever the session's `partitionOverwriteMode` is: with DYNAMIC, partitions that have no row any more would stay. dbt-spark (1.11) sets that before any model with
-    `partition_by` and this strategy, in a session that all threads share. Of Hudi's tables each has its own mode (_fixed_properties_of_hudi).
+    Whatever the session's `partitionOverwriteMode` is: with DYNAMIC, partitions that have no row any more would stay.
+    dbt-spark (1.11) sets that before any model with `partition_by` and this strategy, in a session that all threads
+    share. Of Hudi's tables each has its own mode (_fixed_properties_of_hudi).
 #}
 {% macro _overwrite_sql(source, target) %}
     {%- set columns = alluvium._same_columns(source, target) -%}
@@ -14,13 +15,17 @@
 
 {# A table, for both materializations have the strategy from the folder. A view in it has no rows of its own. #}
 {% macro _is_computed_whole() %}
-    {{ return(config.get("incremental_strategy") == "insert_overwrite" and config.get("materialized") in ["incremental", "table"]) }}
+    {{ return(
+        config.get("incremental_strategy") == "insert_overwrite"
+        and config.get("materialized") in ["incremental", "table"]
+    ) }}
 {% endmacro %}
 
 
 {#
-    Delta (3.3.3) asks for no mode where a condition says what is replaced, and takes a condition on a partition from its log, without reading rows. `true` is none to it.
-    This statement of Spark's (3.5) has no list of columns: they come in the table's order.
+    Delta (3.3.3) asks for no mode where a condition says what is replaced, and takes a condition on a partition from
+    its log, without reading rows. `true` is none to it. This statement of Spark's (3.5) has no list of columns: they
+    come in the table's order.
 #}
 {% macro _replace_all_sql(source, target, columns, partition) -%}
     {%- set partition = alluvium._quoted_identifier(partition) -%}

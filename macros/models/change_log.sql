@@ -1,6 +1,7 @@
 {#
-    The change log of one feed, whatever the shape of its records: one row per line or record of its files. Typed columns of the row image first, then `_cdc_*`: operation,
-    kind, position, lineage. What cannot be decoded stays as a row of kind `rejected` with a reason code, its text and its lineage; nothing is dropped.
+    The change log of one feed, whatever the shape of its records: one row per line or record of its files. Typed
+    columns of the row image first, then `_cdc_*`: operation, kind, position, lineage. What cannot be decoded stays as a
+    row of kind `rejected` with a reason code, its text and its lineage; nothing is dropped.
     The whole body of a stg_ model: {{ change_log(source('shop', 'orders')) }}
 #}
 {% macro change_log(source_relation) %}
@@ -20,7 +21,8 @@
         {%- for column in feed.columns if modules.re.search("[ ,;{}()\n\t=]", column.name) -%}
             {% do alluvium._raise_invalid(
                 subject, "name of a column", column.name,
-                "a name without blanks and without any of `,;{}()=`, or `delta.columnMapping.mode: name` among the `+tblproperties` of the silver models in dbt_project.yml",
+                "a name without blanks and without any of `,;{}()=`, or `delta.columnMapping.mode: name` among the "
+                "`+tblproperties` of the silver models in dbt_project.yml",
             ) %}
         {%- endfor -%}
     {%- endif -%}
@@ -52,14 +54,17 @@ where false
 
 
 {% macro _decode_records_sql(feed, batch) -%}
-{%- set decoded = "joined" if alluvium._keeps_before_images(feed) else "purge_checked" if feed.purge_filter else "numbered" -%}
+{%- set decoded =
+    "joined" if alluvium._keeps_before_images(feed) else "purge_checked" if feed.purge_filter else "numbered" -%}
 with
 -- One row per line or record of the files to read.
 records as (
     {{ alluvium._bronze_records(feed, batch.runs) | indent(4) }}
 ),
 
-{{ alluvium._numbered_lines(feed, alluvium._line_number(feed), alluvium._keys_of_lines(feed) if feed.purge_filter else none) }}
+{{ alluvium._numbered_lines(
+    feed, alluvium._line_number(feed), alluvium._keys_of_lines(feed) if feed.purge_filter else none
+) }}
 {%- if alluvium._keeps_before_images(feed) %},
 
 {{ alluvium._before_image(feed) }}
@@ -133,7 +138,8 @@ not exists (
     {%- endif -%}
     {%- if flags.EMPTY -%}
         {#- The next build would read the files that are there, and no others. -#}
-        {%- do alluvium._require_no_missing_files(feed, this) if not is_incremental() and alluvium._latest_ledger_batch(this) -%}
+        {%- do alluvium._require_no_missing_files(feed, this)
+            if not is_incremental() and alluvium._latest_ledger_batch(this) -%}
         {{ return({"number": 0, "after": none, "runs": []}) }}
     {%- endif -%}
     {%- if not is_incremental() -%}
@@ -158,8 +164,16 @@ not exists (
 {% macro _announce_new_files(feed, runs) %}
     {%- set files = runs | sum(attribute="file_count") -%}
     {%- set again = runs | sum(attribute="outdated_count") -%}
-    {%- set said = files ~ (" new file, " if files == 1 else " new files, ") ~ (runs | sum(attribute="bytes")) ~ " bytes" if files else "no new files" -%}
-    {%- do log(feed.name ~ ": " ~ said ~ (", " ~ again ~ " of them read again: columns are declared otherwise since, or a replay was asked for" if again else ""), info=true) -%}
+    {%- set said =
+        files ~ (" new file, " if files == 1 else " new files, ") ~ (runs | sum(attribute="bytes")) ~ " bytes" if files
+        else "no new files" -%}
+    {%- do log(
+        feed.name ~ ": " ~ said ~ (
+            ", " ~ again ~ " of them read again: columns are declared otherwise since, or a replay was asked for"
+            if again else ""
+        ),
+        info=true
+    ) -%}
     {%- do alluvium._remember("new_files", this, files) -%}
     {%- do alluvium._remember("files_read_again", this, again) -%}
 {% endmacro %}

@@ -1,8 +1,9 @@
 {#
-    A change log without the transactions that have not arrived whole, nor what was committed after the first of these: states and histories that
-    read it move from one complete transaction to the next, all tables of one `transaction_status` alike. Its rows are
-    those of the log, and come later; so it has batches of its own.
-    The whole body of a model of its own: {{ complete_transactions(ref('stg_shop__orders'), ref('stg_shop__transaction_status')) }}
+    A change log without the transactions that have not arrived whole, nor what was committed after the first of these:
+    states and histories that read it move from one complete transaction to the next, all tables of one
+    `transaction_status` alike. Its rows are those of the log, and come later; so it has batches of its own.
+    The whole body of a model of its own:
+    {{ complete_transactions(ref('stg_shop__orders'), ref('stg_shop__transaction_status')) }}
 #}
 {% macro complete_transactions(change_log, status) %}
     {%- if not execute -%}
@@ -16,7 +17,8 @@
     {%- if cut and is_incremental() and not alluvium._apply_schema_change(feed) -%}
         {%- do cut.update({"is_level": false}) -%}
     {%- endif -%}
-    {%- set names = alluvium._columns_in_relation(change_log) | map(attribute="name") | reject("equalto", "_cdc_batch") | list -%}
+    {%- set names =
+        alluvium._columns_in_relation(change_log) | map(attribute="name") | reject("equalto", "_cdc_batch") | list -%}
     {{ return(alluvium._complete_transactions_sql(change_log, names, cut)) }}
 {% endmacro %}
 
@@ -37,8 +39,9 @@ where false
 
 
 {#
-    From where to where the log is read: up to the batch that the status knows, below the position where the first incomplete transaction begins; again from where the
-    last cut was, since what lay above it was held back. A position may be lower than the last: a late transaction may be incomplete, too.
+    From where to where the log is read: up to the batch that the status knows, below the position where the first
+    incomplete transaction begins; again from where the last cut was, since what lay above it was held back. A position
+    may be lower than the last: a late transaction may be incomplete, too.
 #}
 {% macro _next_cut(change_log, status) %}
     {%- if not alluvium._is_run() or flags.EMPTY -%}
@@ -47,11 +50,16 @@ where false
     {%- set has_table = load_relation(this) is not none -%}
     {%- set counted = alluvium._query_rows(alluvium._counted_until_sql(change_log, status))[0] -%}
     {%- if counted.batch is none -%}
-        {% do alluvium._raise_invalid("complete_transactions: model " ~ model.name, "change log", change_log.render(), "one of those that " ~ status ~ " counts") %}
+        {% do alluvium._raise_invalid(
+            "complete_transactions: model " ~ model.name, "change log", change_log.render(),
+            "one of those that " ~ status ~ " counts"
+        ) %}
     {%- endif -%}
     {%- set properties = alluvium._cut_properties(this) if has_table and is_incremental() else {} -%}
     {%- set cut = {
-        "number": ([alluvium._latest_log_batch(this) if has_table else 0, alluvium._latest_batch_of_readers(model)] | max) + 1,
+        "number": (
+            [alluvium._latest_log_batch(this) if has_table else 0, alluvium._latest_batch_of_readers(model)] | max
+        ) + 1,
         "until": counted.batch | int,
         "below": counted.position,
         "after": properties.get("cut_batch", 0) | int,
@@ -60,15 +68,26 @@ where false
     } -%}
     {%- do cut.update({"is_level": is_incremental() and cut.after == cut.until and cut.below == cut["from"]}) -%}
     {%- do alluvium._remember("new_files", this, 0 if cut.is_level else 1) -%}
-    {%- do alluvium._remember("cut", this, {"change_log": change_log.render(), "cut_batch": cut.until, "cut_position": cut.below or "", "generation": alluvium._generation(change_log), "is_built_anew": has_table and not is_incremental()}) -%}
+    {%- do alluvium._remember(
+        "cut", this,
+        {
+            "change_log": change_log.render(), "cut_batch": cut.until, "cut_position": cut.below or "",
+            "generation": alluvium._generation(change_log), "is_built_anew": has_table and not is_incremental()
+        }
+    ) -%}
     {{ return(cut) }}
 {% endmacro %}
 
 
-{# A table that was restored or dropped goes on counting above what has been read of it: a state that has applied batch 2 would pass over another batch 2. #}
+{#
+    A table that was restored or dropped goes on counting above what has been read of it: a state that has applied batch
+    2 would pass over another batch 2.
+#}
 {% macro _latest_batch_of_readers(node) %}
     {%- set batches = [0] -%}
-    {%- for reader in graph.nodes.values() if reader.resource_type == "model" and node.unique_id in reader.depends_on.nodes and alluvium._reads_own_log(reader) -%}
+    {%- for reader in graph.nodes.values()
+        if reader.resource_type == "model" and node.unique_id in reader.depends_on.nodes
+        and alluvium._reads_own_log(reader) -%}
         {%- set table = load_relation(api.Relation.create(schema=reader.schema, identifier=reader.alias)) -%}
         {%- do batches.append(alluvium._applied_batch(table, node.alias)) if table and not table.is_view -%}
     {%- endfor -%}
@@ -76,7 +95,10 @@ where false
 {% endmacro %}
 
 
-{# Both from one commit of the status: the newest batch that it counts, and where the first transaction begins that is not whole. #}
+{#
+    Both from one commit of the status: the newest batch that it counts, and where the first transaction begins that is
+    not whole.
+#}
 {% macro _counted_until_sql(change_log, status) -%}
     select
         max(arrived[{{ alluvium._string_literal(change_log.identifier) }}]) filter (where transaction_id = '') as batch,
@@ -88,7 +110,10 @@ where false
 {%- endmacro %}
 
 
-{# Where the last cut was: the log's batch, the position that it ended below (none: it did not), and the newest batch here. #}
+{#
+    Where the last cut was: the log's batch, the position that it ended below (none: it did not), and the newest batch
+    here.
+#}
 {% macro _cut_properties(table) %}
     {%- set properties = {} -%}
     {%- for name, value in alluvium._table_properties(table).items() if name.startswith("cut_") and value -%}
@@ -99,8 +124,8 @@ where false
 
 
 {#
-    What a killed run has appended, and what was here before a cut that lies lower, is not appended again: both are looked for
-    among the newest batches and the newest positions alone.
+    What a killed run has appended, and what was here before a cut that lies lower, is not appended again: both are
+    looked for among the newest batches and the newest positions alone.
 #}
 {% macro _rows_of_cut(change_log, names, cut) -%}
 select
@@ -142,11 +167,13 @@ where
 
 
 {#
-    Rejected lines that the log no longer has, because their files have been read again, once their mended rows are here: they would keep a snapshot
-    from deleting for ever. Purged as in _drop_superseded_rows.
+    Rejected lines that the log no longer has, because their files have been read again, once their mended rows are
+    here: they would keep a snapshot from deleting for ever. Purged as in _drop_superseded_rows.
 #}
 {% macro _drop_corrected_rows(table, change_log) %}
-    {%- if alluvium._query_rows("select count(*) as row_count from (" ~ alluvium._corrected_rows_sql(table, change_log) ~ ") as mended")[0].row_count -%}
+    {%- if alluvium._query_rows(
+        "select count(*) as row_count from (" ~ alluvium._corrected_rows_sql(table, change_log) ~ ") as mended"
+    )[0].row_count -%}
         {%- do run_query(alluvium._drop_corrected_rows_sql(table, change_log)) -%}
         {%- do run_query("reorg table " ~ table ~ " apply (purge)") -%}
     {%- endif -%}

@@ -1,8 +1,9 @@
 {#
-    Which transactions of the source have arrived whole in some change logs: one row per transaction that Debezium counted
-    (`provide.transaction.metadata`), complete once every log has as many of its events as its END marker says. A transaction that has no END, as
-    the statements have that MariaDB commits by itself (ALTER, TRUNCATE), is over there when another has begun. Once complete a transaction stays so: it may be
-    delivered again. What the logs show of complete ones alone is in complete_transactions.
+    Which transactions of the source have arrived whole in some change logs: one row per transaction that Debezium
+    counted (`provide.transaction.metadata`), complete once every log has as many of its events as its END marker says.
+    A transaction that has no END, as the statements have that MariaDB commits by itself (ALTER, TRUNCATE), is over
+    there when another has begun. Once complete a transaction stays so: it may be delivered again. What the logs show of
+    complete ones alone is in complete_transactions.
     The whole body of a model of its own:
     {{ transaction_status(ref('stg_shop__transaction'), [ref('stg_shop__orders'), ref('stg_shop__order_items')]) }}
 #}
@@ -13,18 +14,24 @@
     {%- endif -%}
     {%- set subject = "transaction_status: model " ~ model.name -%}
     {%- do alluvium._require_incremental("transaction_status", "merge") -%}
-    {%- do alluvium._require_one_of(subject, "unique_key", alluvium._own_config().get("unique_key"), ["transaction_id"]) -%}
+    {%- do
+        alluvium._require_one_of(
+            subject, "unique_key", alluvium._own_config().get("unique_key"), ["transaction_id"]
+        ) -%}
     {%- do alluvium._require_marker_columns(subject, markers) -%}
     {%- set logs = [] -%}
     {%- for relation in change_logs -%}
         {%- set feed = alluvium._feed_of_transactions(relation) -%}
         {%- do logs.append({
-            "relation": relation, "feed": feed, "batches": alluvium._pending_batches(relation), "counted_as": [relation.render(), feed.data_collection]
+            "relation": relation, "feed": feed, "batches": alluvium._pending_batches(relation),
+            "counted_as": [relation.render(), feed.data_collection]
         }) -%}
     {%- endfor -%}
     {%- set connectors = logs | map(attribute="feed.connector") | unique | list -%}
     {%- if connectors | length != 1 -%}
-        {% do alluvium._raise_invalid(subject, "connectors of the change logs", connectors, "one: transactions are those of one database") %}
+        {% do alluvium._raise_invalid(
+            subject, "connectors of the change logs", connectors, "one: transactions are those of one database"
+        ) %}
     {%- endif -%}
     {%- set counted = [markers.render()] + logs | map(attribute="counted_as") | list -%}
     {#- What was counted for other tables, or under other names, does not say what is whole for these. -#}
@@ -38,7 +45,9 @@
 {% macro _require_marker_columns(subject, markers) %}
     {%- set names = alluvium._feed_of_relation("transaction_status", markers).columns | map(attribute="name") | list -%}
     {%- for name in ["id", "status", "data_collections"] -%}
-        {%- do alluvium._require_one_of(subject ~ ": " ~ markers.identifier, "a column of the transaction topic", name, names) -%}
+        {%- do alluvium._require_one_of(
+                subject ~ ": " ~ markers.identifier, "a column of the transaction topic", name, names
+            ) -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -48,9 +57,15 @@
     {%- set feed = alluvium._feed_of_relation("transaction_status", change_log) -%}
     {%- set subject = "transaction_status: source " ~ feed.name -%}
     {%- if not feed.data_collection -%}
-        {% do alluvium._raise_invalid(subject, "meta.cdc.data_collection", feed.data_collection, "the table's name in Debezium's END markers, such as public.orders") %}
+        {% do alluvium._raise_invalid(
+            subject, "meta.cdc.data_collection", feed.data_collection,
+            "the table's name in Debezium's END markers, such as public.orders"
+        ) %}
     {%- elif alluvium._has_declared_order(feed) -%}
-        {% do alluvium._raise_invalid(subject, "meta.cdc.order_by", feed.order_by, "the connector's own position: another does not order the transactions of several tables") %}
+        {% do alluvium._raise_invalid(
+            subject, "meta.cdc.order_by", feed.order_by,
+            "the connector's own position: another does not order the transactions of several tables"
+        ) %}
     {%- endif -%}
     {%- if feed.connector == "postgresql" and feed.shape == "flattened" and alluvium._is_run() -%}
         {%- do alluvium._require_commit_order(subject, change_log) -%}
@@ -60,13 +75,16 @@
 
 
 {#
-    A flattened feed that has the lsn alone takes it twice, and that does not order transactions that interleave. No record says which
-    fields were asked for, but of a thousand events some follow another transaction at a distance.
+    A flattened feed that has the lsn alone takes it twice, and that does not order transactions that interleave. No
+    record says which fields were asked for, but of a thousand events some follow another transaction at a distance.
 #}
 {% macro _require_commit_order(subject, change_log) %}
     {%- set found = alluvium._query_rows(alluvium._commit_order_sql(change_log))[0] -%}
     {%- if found.event_count and not found.has_sequence -%}
-        {% do alluvium._raise_invalid(subject, "add.fields of the connector", "without source.sequence, as " ~ change_log ~ " looks", "source.sequence, too: the lsn alone does not order transactions") %}
+        {% do alluvium._raise_invalid(
+            subject, "add.fields of the connector", "without source.sequence, as " ~ change_log ~ " looks",
+            "source.sequence, too: the lsn alone does not order transactions"
+        ) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -88,7 +106,8 @@
 
 {# Position of the first event that has come of a transaction that is not whole; none where all are. #}
 {% macro _oldest_incomplete_position(status) %}
-    {%- set rows = alluvium._query_rows("select min(first_position) as position from " ~ status ~ " where not is_complete") -%}
+    {%- set rows =
+        alluvium._query_rows("select min(first_position) as position from " ~ status ~ " where not is_complete") -%}
     {{ return(rows[0].position if rows else none) }}
 {% endmacro %}
 
@@ -163,13 +182,15 @@ union all
 
 
 {#
-    How far the logs are counted, as a row without a name: it commits with the transactions, so that nobody reads the ones without the other.
-    In `arrived` the newest batch of each log.
+    How far the logs are counted, as a row without a name: it commits with the transactions, so that nobody reads the
+    ones without the other. In `arrived` the newest batch of each log.
 #}
 {% macro _applied_logs(logs) -%}
 {%- set batches = [] -%}
 {%- for log in logs -%}
-    {%- do batches.append(alluvium._string_literal(log.relation.identifier) ~ ", cast(" ~ log.batches.until ~ " as bigint)") -%}
+    {%- do batches.append(
+            alluvium._string_literal(log.relation.identifier) ~ ", cast(" ~ log.batches.until ~ " as bigint)"
+        ) -%}
 {%- endfor -%}
 select
     '' as transaction_id,
@@ -183,8 +204,9 @@ select
 
 
 {#
-    What is whole, and what misses. An event of a table that the END does not count is of a table that is declared under another name. Without counts a
-    transaction of a binlog is whole when it is over; the newest marker says whether another has begun.
+    What is whole, and what misses. An event of a table that the END does not count is of a table that is declared under
+    another name. Without counts a transaction of a binlog is whole when it is over; the newest marker says whether
+    another has begun.
 #}
 {% macro _judged_transactions(connector) -%}
 select

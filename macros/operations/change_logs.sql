@@ -1,5 +1,6 @@
 {#
-    The change logs of one entity, of one source or of all, for operations: each with its node and its relation. The names that are given have to be there.
+    The change logs of one entity, of one source or of all, for operations: each with its node and its relation. The
+    names that are given have to be there.
 #}
 {% macro _change_logs(caller_name, source=none, entity=none) %}
     {%- set logs, sources, entities = [], [], [] -%}
@@ -9,12 +10,16 @@
         {%- if source in [none, table.source_name] -%}
             {%- do entities.append(table.name) -%}
             {%- if entity in [none, table.name] -%}
-                {%- do logs.append({"node": node, "relation": api.Relation.create(schema=node.schema, identifier=node.alias)}) -%}
+                {%- do logs.append(
+                        {"node": node, "relation": api.Relation.create(schema=node.schema, identifier=node.alias)}
+                    ) -%}
             {%- endif -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do alluvium._require_one_of(caller_name, "source", source, sources | unique | sort) if source is not none or entity is not none -%}
-    {%- do alluvium._require_one_of(caller_name ~ ": source " ~ source, "entity", entity, entities | unique | sort) if entity is not none -%}
+    {%- do alluvium._require_one_of(caller_name, "source", source, sources | unique | sort)
+        if source is not none or entity is not none -%}
+    {%- do alluvium._require_one_of(caller_name ~ ": source " ~ source, "entity", entity, entities | unique | sort)
+        if entity is not none -%}
     {{ return(logs | sort(attribute="node.name")) }}
 {% endmacro %}
 
@@ -26,15 +31,18 @@
         {%- do change_log.update({"feed": alluvium._feed_of_node(caller_name, change_log.node)}) -%}
     {%- endfor -%}
     {%- for change_log in logs if load_relation(change_log.relation) is none -%}
-        {% do alluvium._raise_invalid(caller_name, "change log", change_log.relation.render(), "one that has been built; `dbt build --select " ~ change_log.node.name ~ "+` builds it") %}
+        {% do alluvium._raise_invalid(
+            caller_name, "change log", change_log.relation.render(),
+            "one that has been built; `dbt build --select " ~ change_log.node.name ~ "+` builds it"
+        ) %}
     {%- endfor -%}
     {{ return(logs) }}
 {% endmacro %}
 
 
 {#
-    The ids of some models and of all whose rows come from theirs. A state reads logs of other tables, too, for the ends of their snapshots, and
-    a log of complete transactions their status: rows come from the first.
+    The ids of some models and of all whose rows come from theirs. A state reads logs of other tables, too, for the ends
+    of their snapshots, and a log of complete transactions their status: rows come from the first.
 #}
 {% macro _models_behind(ids) %}
     {%- set found = ids | list -%}
@@ -60,19 +68,24 @@
 
 {# A list of one or more texts, or none. #}
 {% macro _require_texts(caller_name, argument, given, allowed) %}
-    {%- if given is string or given is mapping or given is not sequence or not given or given | reject("string") | list or "" in given -%}
+    {%- if given is string or given is mapping or given is not sequence or not given or given | reject("string") | list
+        or "" in given -%}
         {% do alluvium._raise_invalid(caller_name, argument, given, allowed) %}
     {%- endif -%}
 {% endmacro %}
 
 
 {#
-    The condition that a path is one of those that a pattern names: the whole path as the ledgers have it, or its end from a folder on. `*` stands for any
-    characters, `?` for one.
+    The condition that a path is one of those that a pattern names: the whole path as the ledgers have it, or its end
+    from a folder on. `*` stands for any characters, `?` for one.
 #}
 {% macro _is_path_of(path, pattern) %}
-    {%- set text = pattern | replace("\\", "\\\\") | replace("%", "\\%") | replace("_", "\\_") | replace("*", "%") | replace("?", "_") -%}
-    {{ return("(" ~ path ~ " like " ~ alluvium._string_literal(text) ~ " or " ~ path ~ " like " ~ alluvium._string_literal("%/" ~ text) ~ ")") }}
+    {%- set text = pattern | replace("\\", "\\\\") | replace("%", "\\%") | replace("_", "\\_") | replace("*", "%")
+        | replace("?", "_") -%}
+    {{ return(
+        "(" ~ path ~ " like " ~ alluvium._string_literal(text) ~ " or " ~ path ~ " like "
+        ~ alluvium._string_literal("%/" ~ text) ~ ")"
+    ) }}
 {% endmacro %}
 
 
@@ -82,7 +95,9 @@
     {%- for heading in headings -%}
         {%- set cells = rows | map(attribute=loop.index0) | map("default", "", true) | map("string") | list -%}
         {%- set widths = [heading | length] + cells | map("length") | list -%}
-        {%- do formats.append("%" ~ ("" if rows | map(attribute=loop.index0) | select("number") | list else "-") ~ widths | max ~ "s") -%}
+        {%- do formats.append(
+            "%" ~ ("" if rows | map(attribute=loop.index0) | select("number") | list else "-") ~ widths | max ~ "s"
+        ) -%}
     {%- endfor -%}
     {%- for row in [headings] + rows -%}
         {%- set cells = [] -%}

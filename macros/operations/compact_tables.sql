@@ -1,8 +1,9 @@
 {#
-    Makes few large files of a table's many small ones: Delta's OPTIMIZE, Hudi's clustering. Rows, batches and what is behind a table stay as they are: a mart does not count a compaction of Delta's
-    as a change of its inputs (_latest_commit), nor the ledger of runs any as rows written.
-    dbt run-operation compact_tables --args '{models: [stg_shop__orders], dry_run: false}'
-    Run it while no build runs. Delta stops one of two that change the same files; nothing is lost then.
+    Makes few large files of a table's many small ones: Delta's OPTIMIZE, Hudi's clustering. Rows, batches and what is
+    behind a table stay as they are: a mart does not count a compaction of Delta's as a change of its inputs
+    (_latest_commit), nor the ledger of runs any as rows written. dbt run-operation compact_tables --args '{models:
+    [stg_shop__orders], dry_run: false}' Run it while no build runs. Delta stops one of two that change the same files;
+    nothing is lost then.
 #}
 {% macro compact_tables(models=none, dry_run=true) %}
     {%- if execute -%}
@@ -14,20 +15,30 @@
 
 {% macro _compact(tables, dry_run) %}
     {%- if not dry_run -%}
-        {%- do log("compact_tables: where it meets a run that writes, Delta stops one of the two (DELTA_CONCURRENT_...); nothing is lost, run the stopped one again", info=true) -%}
+        {%- do log(
+            "compact_tables: where it meets a run that writes, Delta stops one of the two (DELTA_CONCURRENT_...); "
+            "nothing is lost, run the stopped one again",
+            info=true
+        ) -%}
     {%- endif -%}
     {%- set rows = [] -%}
     {%- for table in tables -%}
         {%- set before = alluvium._table_figures(table) -%}
         {%- do alluvium._maintain(table, alluvium._compaction_sql(table)) if not dry_run -%}
-        {%- do rows.append([table.relation.render(), before.files, before.bytes] + ([] if dry_run else [alluvium._table_figures(table).files])) -%}
+        {%- do rows.append(
+            [table.relation.render(), before.files, before.bytes]
+            + ([] if dry_run else [alluvium._table_figures(table).files])
+        ) -%}
     {%- endfor -%}
     {%- do alluvium._show_table(["table", "files", "bytes"] + ([] if dry_run else ["files after"]), rows) -%}
     {%- do alluvium._announce_dry_run("compact_tables") if dry_run -%}
 {% endmacro %}
 
 
-{# What the statement gives. A session that lives on, a Thrift server's, would read the files of Hudi's that it had listed before, and which may be gone (1.2.0). #}
+{#
+    What the statement gives. A session that lives on, a Thrift server's, would read the files of Hudi's that it had
+    listed before, and which may be gone (1.2.0).
+#}
 {% macro _maintain(table, statement) %}
     {%- if table.file_format == "hudi" -%}
         {%- do alluvium._require_session_of_hudi("maintain: " ~ table.relation) -%}
@@ -53,9 +64,13 @@
     that is not built yet is left out.
 #}
 {% macro _tables_to_maintain(caller_name, models) %}
-    {%- do alluvium._require_texts(caller_name, "models", models, "a list of names, or none for all") if models is not none -%}
+    {%- do
+        alluvium._require_texts(caller_name, "models", models, "a list of names, or none for all")
+        if models is not none -%}
     {%- set relations = {} -%}
-    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.config.materialized in ["incremental", "table"] and node.config.file_format in ["delta", "hudi"] -%}
+    {%- for node in graph.nodes.values()
+        if node.resource_type == "model" and node.config.materialized in ["incremental", "table"]
+        and node.config.file_format in ["delta", "hudi"] -%}
         {%- do relations.update({node.name: api.Relation.create(schema=node.schema, identifier=node.alias)}) -%}
     {%- endfor -%}
     {%- for ledger in [alluvium._file_ledger(), alluvium._run_ledger(), alluvium._released_lines()] -%}
@@ -75,7 +90,14 @@
 {# How many files a table has, and of how many bytes; of Hudi's those with rows that count, and no bytes. #}
 {% macro _table_figures(table) %}
     {%- if table.file_format == "hudi" -%}
-        {{ return({"files": alluvium._query_rows("select count(distinct _hoodie_file_name) as files from " ~ table.relation)[0].files, "bytes": ""}) }}
+        {{ return(
+            {
+                "files": alluvium._query_rows(
+                    "select count(distinct _hoodie_file_name) as files from " ~ table.relation
+                )[0].files,
+                "bytes": ""
+            }
+        ) }}
     {%- endif -%}
     {%- set detail = alluvium._query_rows("describe detail " ~ table.relation)[0] -%}
     {{ return({"files": detail.numFiles, "bytes": detail.sizeInBytes}) }}

@@ -1,6 +1,7 @@
 {#
-    What the ledgers say, on the terminal: of each change log its files and lines, then what the newest runs did to each log and state. Reads, and changes nothing.
-    dbt run-operation ledger_report --args '{source: shop, entity: orders, runs: 3}'
+    What the ledgers say, on the terminal: of each change log its files and lines, then what the newest runs did to each
+    log and state. Reads, and changes nothing. dbt run-operation ledger_report --args '{source: shop, entity: orders,
+    runs: 3}'
 #}
 {% macro ledger_report(source=none, entity=none, runs=5) %}
     {%- if execute -%}
@@ -12,12 +13,20 @@
 
 {% macro _show_ledger(logs, runs) %}
     {%- if load_relation(alluvium._file_ledger()) is none -%}
-        {% do alluvium._raise_invalid("ledger_report", "ledger", alluvium._file_ledger().render(), "one that a build has made") %}
+        {% do alluvium._raise_invalid(
+            "ledger_report", "ledger", alluvium._file_ledger().render(), "one that a build has made"
+        ) %}
     {%- endif -%}
-    {%- do alluvium._show_query(["change log", "files", "lines", "changes", "control", "rejected", "batch", "newest entry"], alluvium._entries_report_sql(logs)) -%}
+    {%- do alluvium._show_query(
+        ["change log", "files", "lines", "changes", "control", "rejected", "batch", "newest entry"],
+        alluvium._entries_report_sql(logs)
+    ) -%}
     {%- if load_relation(alluvium._run_ledger()) is not none -%}
         {%- do alluvium._show_query(
-            ["run", "table", "batch", "files", "lines", "changes", "rejected", "inserted", "updated", "deleted", "stale", "unresolved", "seconds"],
+            [
+                "run", "table", "batch", "files", "lines", "changes", "rejected", "inserted", "updated", "deleted",
+                "stale", "unresolved", "seconds"
+            ],
             alluvium._runs_report_sql(alluvium._tables_of_logs(logs), runs),
         ) -%}
     {%- endif -%}
@@ -61,7 +70,9 @@ order by change_log
 {# The logs and the states that are built from them, which are what the ledger of runs has. #}
 {% macro _tables_of_logs(logs) %}
     {%- set tables = logs | map(attribute="relation") | list -%}
-    {%- for id in alluvium._models_behind(logs | map(attribute="node.unique_id") | list) if alluvium._is_state(graph.nodes[id]) -%}
+    {%- for id in
+        alluvium._models_behind(logs | map(attribute="node.unique_id") | list)
+        if alluvium._is_state(graph.nodes[id]) -%}
         {%- do tables.append(api.Relation.create(schema=graph.nodes[id].schema, identifier=graph.nodes[id].alias)) -%}
     {%- endfor -%}
     {{ return(tables) }}

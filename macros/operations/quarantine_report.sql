@@ -1,7 +1,7 @@
 {#
-    What the change logs have rejected, on the terminal: by log and reason how many lines, how many of them are released, and the newest as
-    examples, their texts shortened. Reads, and changes nothing.
-    dbt run-operation quarantine_report --args '{source: shop, rows: 2}'
+    What the change logs have rejected, on the terminal: by log and reason how many lines, how many of them are
+    released, and the newest as examples, their texts shortened. Reads, and changes nothing. dbt run-operation
+    quarantine_report --args '{source: shop, rows: 2}'
 #}
 {% macro quarantine_report(source=none, entity=none, rows=1) %}
     {%- if execute -%}
@@ -17,7 +17,10 @@
         {%- do built.append(change_log.relation) -%}
     {%- endfor -%}
     {%- if built -%}
-        {%- do alluvium._show_query(["change log", "reason", "lines", "released", "batch", "path", "line", "detail", "text"], alluvium._quarantine_report_sql(built, rows)) -%}
+        {%- do alluvium._show_query(
+            ["change log", "reason", "lines", "released", "batch", "path", "line", "detail", "text"],
+            alluvium._quarantine_report_sql(built, rows)
+        ) -%}
     {%- else -%}
         {%- do log("quarantine_report: no change log is built yet", info=true) -%}
     {%- endif -%}

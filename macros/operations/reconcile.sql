@@ -1,9 +1,9 @@
 {#
-    Compares the living rows of a current table with a dump of the source, key by key and value by value, shows the first rows
-    that differ, and fails where any does: what no event says (a skipped truncate, a cascade below the binlog, a delete that a
-    connector or a sink dropped) is found by this alone.
-    dbt run-operation reconcile --args '{model: slv_shop__orders, dump: /dumps/orders.csv, format: csv}'
-    Values are compared as they are, NULL equal to NULL; a dump whose types could not hold or be held exactly is refused.
+    Compares the living rows of a current table with a dump of the source, key by key and value by value, shows the
+    first rows that differ, and fails where any does: what no event says (a skipped truncate, a cascade below the
+    binlog, a delete that a connector or a sink dropped) is found by this alone. dbt run-operation reconcile --args
+    '{model: slv_shop__orders, dump: /dumps/orders.csv, format: csv}' Values are compared as they are, NULL equal to
+    NULL; a dump whose types could not hold or be held exactly is refused.
 #}
 {% macro reconcile(model, dump, format="relation", columns=none, rows=20) %}
     {%- if execute -%}
@@ -25,7 +25,11 @@
     {%- set source = alluvium._dump_rows_sql(feed, alluvium._dump_relation(dump, format), types) -%}
     {%- set counts = alluvium._query_rows(alluvium._dump_counts_sql(feed, table, source))[0] -%}
     {%- if counts.dump_keys != counts.dump_rows -%}
-        {% do alluvium._raise_invalid("reconcile", "dump", dump, "one row per " ~ feed.key | join(", ") ~ "; this one has " ~ counts.dump_rows ~ " rows of " ~ counts.dump_keys ~ " keys") %}
+        {% do alluvium._raise_invalid(
+            "reconcile", "dump", dump,
+            "one row per " ~ feed.key | join(", ") ~ "; this one has " ~ counts.dump_rows ~ " rows of "
+            ~ counts.dump_keys ~ " keys"
+        ) %}
     {%- endif -%}
     {%- set differences = alluvium._query_rows(alluvium._differences_sql(feed, table, source, rows)) -%}
     {%- for row in differences -%}
@@ -44,7 +48,9 @@
     {%- set found = {} -%}
     {%- for node in graph.nodes.values() if node.resource_type == "model" -%}
         {%- set parents = node.depends_on.nodes | select("in", graph.nodes) | list -%}
-        {%- if alluvium._is_state(node) or (parents | length == 1 and alluvium._is_state(graph.nodes[parents[0]]) and node.config.materialized == "view") -%}
+        {%- if alluvium._is_state(node) or (
+            parents | length == 1 and alluvium._is_state(graph.nodes[parents[0]]) and node.config.materialized == "view"
+        ) -%}
             {%- do found.update({node.name: node}) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -76,8 +82,8 @@
 
 
 {#
-    As PostgreSQL's COPY writes it with HEADER: nothing is NULL, "" is an empty text, a quote is doubled. Spark (3.5.7) reads both as
-    NULL as long as its text for NULL is the empty one.
+    As PostgreSQL's COPY writes it with HEADER: nothing is NULL, "" is an empty text, a quote is doubled. Spark (3.5.7)
+    reads both as NULL as long as its text for NULL is the empty one.
 #}
 {% macro _create_dump_view_sql(dump) -%}
     create or replace temporary view alluvium_dump
@@ -147,11 +153,14 @@
         {{ return("cast(" ~ text ~ " as " ~ column.data_type ~ ")") }}
     {%- endif -%}
     {%- if given is none -%}
-        {% do alluvium._raise_invalid("reconcile", "column " ~ column.name ~ " of the dump", none, "a dump that has it, or `columns` without it") %}
+        {% do alluvium._raise_invalid(
+            "reconcile", "column " ~ column.name ~ " of the dump", none, "a dump that has it, or `columns` without it"
+        ) %}
     {%- endif -%}
     {% do alluvium._raise_invalid(
         "reconcile", "type of the dump's column " ~ column.name, given,
-        [column.data_type, "a narrower number", "string"] | unique | join(", ") ~ "; make a view of the dump with it, or leave the column out of `columns`",
+        [column.data_type, "a narrower number", "string"] | unique | join(", ")
+        ~ "; make a view of the dump with it, or leave the column out of `columns`",
     ) %}
 {% endmacro %}
 
@@ -159,7 +168,8 @@
 {# The column as its plain text is decoded: ISO dates and times, decimal digits. #}
 {% macro _text_column(column) %}
     {%- set types = {
-        "date": "io.debezium.time.IsoDate", "timestamp_ntz": "io.debezium.time.IsoTimestamp", "timestamp": "io.debezium.time.ZonedTimestamp",
+        "date": "io.debezium.time.IsoDate", "timestamp_ntz": "io.debezium.time.IsoTimestamp",
+        "timestamp": "io.debezium.time.ZonedTimestamp",
         "decimal": "decimal",
     } -%}
     {{ return({"name": column.name, "data_type": column.data_type, "cdc": {"semantic_type": types.get(alluvium._base_type(column.data_type))}}) }}
@@ -224,7 +234,10 @@
 
 {# A state has tombstones, too. #}
 {% macro _current_condition(table) %}
-    {{ return(" where not _is_deleted" if "_is_deleted" in adapter.get_columns_in_relation(table) | map(attribute="name") else "") }}
+    {{ return(
+        " where not _is_deleted" if "_is_deleted" in adapter.get_columns_in_relation(table) | map(attribute="name")
+        else ""
+    ) }}
 {% endmacro %}
 
 
@@ -327,5 +340,8 @@ order by verdict, row_number
     {%- for row in differences -%}
         {%- do counts.update({row.verdict: row.row_count}) -%}
     {%- endfor -%}
-    {{ return(counts.missing ~ " rows are missing, " ~ counts.extra ~ " are there that the dump has not, " ~ counts.different ~ " are different") }}
+    {{ return(
+        counts.missing ~ " rows are missing, " ~ counts.extra ~ " are there that the dump has not, " ~ counts.different
+        ~ " are different"
+    ) }}
 {% endmacro %}

@@ -1,14 +1,17 @@
 {#
-    The next build reads files again that a change log holds: after the decoder or a declaration has changed in a way that rejected no line, or after a
-    file was replaced by another of the same length. `files` are paths as the ledger has them, their ends from a folder on, or patterns with `*` and `?`.
-    dbt run-operation replay_files --args '{source: shop, entity: orders, files: ["orders+0+*.json"], dry_run: false}'
-    One statement, a mark in the ledger: what is marked is read again as lines are that a declaration has rejected (_schema_drift), and then
-    states and histories are built anew from the log, since the events have the positions of before.
+    The next build reads files again that a change log holds: after the decoder or a declaration has changed in a way
+    that rejected no line, or after a file was replaced by another of the same length. `files` are paths as the ledger
+    has them, their ends from a folder on, or patterns with `*` and `?`. dbt run-operation replay_files --args '{source:
+    shop, entity: orders, files: ["orders+0+*.json"], dry_run: false}' One statement, a mark in the ledger: what is
+    marked is read again as lines are that a declaration has rejected (_schema_drift), and then states and histories are
+    built anew from the log, since the events have the positions of before.
 #}
 {% macro replay_files(source, entity, files, dry_run=true) %}
     {%- if execute -%}
         {%- do alluvium._require_dry_run("replay_files", dry_run) -%}
-        {%- do alluvium._require_texts("replay_files", "files", files, "a list of paths of the ledger, or of patterns with * and ?") -%}
+        {%- do alluvium._require_texts(
+            "replay_files", "files", files, "a list of paths of the ledger, or of patterns with * and ?"
+        ) -%}
         {%- set logs = alluvium._change_logs_of_entity("replay_files", source, entity) -%}
         {{ return(alluvium._request_replay(logs, files, dry_run)) }}
     {%- endif -%}
@@ -85,17 +88,27 @@ left join (
 {% macro _require_match_of_files(change_log, files, matches) %}
     {%- set subject = "replay_files: source " ~ change_log.feed.name -%}
     {%- for pattern in files if pattern not in matches | map(attribute="pattern") | list -%}
-        {% do alluvium._raise_invalid(subject, "files", pattern, "files that " ~ change_log.relation ~ " was read from, as " ~ alluvium._file_ledger() ~ " has their paths") %}
+        {% do alluvium._raise_invalid(
+            subject, "files", pattern,
+            "files that " ~ change_log.relation ~ " was read from, as " ~ alluvium._file_ledger() ~ " has their paths"
+        ) %}
     {%- endfor -%}
     {%- for match in matches if match.missing_path -%}
-        {% do alluvium._raise_invalid(subject, "files", match.missing_path, "files that still lie at " ~ change_log.feed.location ~ "; bring it back, or name others") %}
+        {% do alluvium._raise_invalid(
+            subject, "files", match.missing_path,
+            "files that still lie at " ~ change_log.feed.location ~ "; bring it back, or name others"
+        ) %}
     {%- endfor -%}
 {% endmacro %}
 
 
 {% macro _announce_replay(change_log, matches) %}
     {%- for match in matches -%}
-        {%- do log("replay_files: " ~ match.pattern ~ ": " ~ match.listed_count ~ " files, " ~ match.line_count ~ " lines are read again", info=true) -%}
+        {%- do log(
+            "replay_files: " ~ match.pattern ~ ": " ~ match.listed_count ~ " files, " ~ match.line_count
+            ~ " lines are read again",
+            info=true
+        ) -%}
     {%- endfor -%}
     {%- do alluvium._announce_rebuild("replay_files", change_log.node) -%}
 {% endmacro %}

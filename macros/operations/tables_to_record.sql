@@ -26,10 +26,16 @@ seconds double comment 'that dbt took for the model'
 
 {# Behind a test that warns or fails, also where this run has brought nothing new. #}
 {% macro _announce_rejected_logs(results) %}
-    {%- for result in results if result.status in ["warn", "fail"] and (result.node.test_metadata or {}).name == "rejected_within_threshold" -%}
+    {%- for result in results
+        if result.status in ["warn", "fail"]
+        and (result.node.test_metadata or {}).name == "rejected_within_threshold" -%}
         {%- set node = graph.nodes[result.node.attached_node] -%}
         {%- set change_log = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
-        {%- do log(change_log ~ ": rejected lines: " ~ result.failures ~ ". The first: " ~ alluvium._first_rejected_lines(change_log), info=true) -%}
+        {%- do log(
+            change_log ~ ": rejected lines: " ~ result.failures ~ ". The first: "
+            ~ alluvium._first_rejected_lines(change_log),
+            info=true
+        ) -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -224,7 +230,11 @@ seconds double comment 'that dbt took for the model'
             reason,
             count(*) as row_count
         from (
-            {{ alluvium._rows_of_new_batches(logs, ["if(_cdc_kind in ('change', 'truncate'), _cdc_op, null) as op", "_cdc_reject_reason as reason"]) | indent(12) }}
+            {{ alluvium._rows_of_new_batches(
+                    logs,
+                    ["if(_cdc_kind in ('change', 'truncate'), _cdc_op, null) as op", "_cdc_reject_reason as reason"]
+                )
+                | indent(12) }}
         ) as events
         group by table_name, op, reason
     ) as counts
@@ -325,18 +335,24 @@ where {{ alluvium._is_of_new_batch(table, "_cdc_batch") }}
 
 
 {#
-    Hudi's commits do not say how many rows a statement has read, so that stale ones are not known. A row that moves to another partition is an insert
-    there and a delete here; a state has no other deletes. Commits of a compaction (`commit` of a Merge on Read table) and of clustering (a
-    `replacecommit`) write rows that are there. The table begins with its first commit, or with the `replacecommit` of the full refresh that has overwritten it.
+    Hudi's commits do not say how many rows a statement has read, so that stale ones are not known. A row that moves to
+    another partition is an insert there and a delete here; a state has no other deletes. Commits of a compaction
+    (`commit` of a Merge on Read table) and of clustering (a `replacecommit`) write rows that are there. The table
+    begins with its first commit, or with the `replacecommit` of the full refresh that has overwritten it.
 #}
 {% macro _commit_figures_of_hudi(table) %}
-    {%- set writes = alluvium._query_rows("call show_commits_metadata(table => '" ~ table.relation ~ "', limit => 100000)") -%}
+    {%- set writes =
+        alluvium._query_rows("call show_commits_metadata(table => '" ~ table.relation ~ "', limit => 100000)") -%}
     {#- By default later than any. -#}
     {%- set rebuilt_after = alluvium._table_properties(table.relation).rebuilt_after | default("9") -%}
-    {%- set rebuilds = writes | selectattr("action", "equalto", "replacecommit") | map(attribute="commit_time") | select("gt", rebuilt_after) | list -%}
+    {%- set rebuilds = writes | selectattr("action", "equalto", "replacecommit") | map(attribute="commit_time")
+        | select("gt", rebuilt_after) | list -%}
     {%- set oldest = (rebuilds or writes | map(attribute="commit_time")) | min -%}
     {%- set own = ["commit"] if "deltacommit" not in writes | map(attribute="action") else ["deltacommit"] -%}
-    {%- set figures = {"version": oldest | int, "inserted": 0, "updated": 0, "stale": "null", "is_whole": oldest | int > table.after_version} -%}
+    {%- set figures = {
+        "version": oldest | int, "inserted": 0, "updated": 0, "stale": "null",
+        "is_whole": oldest | int > table.after_version
+    } -%}
     {%- for write in writes if write.action in own and write.commit_time > oldest or write.commit_time == oldest -%}
         {%- do figures.update({"version": [figures.version, write.commit_time | int] | max}) -%}
         {%- if write.commit_time | int > table.after_version -%}
@@ -369,12 +385,15 @@ where {{ alluvium._is_of_new_batch(table, "_cdc_batch") }}
 
 {# On the terminal, a line for each table. #}
 {% macro _show_run() %}
-    {%- set headings = ["lines", "changes", "rejected", "inserted", "updated", "deleted", "stale", "unresolved", "seconds"] -%}
+    {%- set headings =
+        ["lines", "changes", "rejected", "inserted", "updated", "deleted", "stale", "unresolved", "seconds"] -%}
     {%- do log(alluvium._run_line(["table"] + headings), info=true) -%}
     {%- for row in alluvium._query_rows(alluvium._run_rows_sql(alluvium._run_ledger())) -%}
         {%- set figures = [row.table_name] -%}
         {%- for heading in headings -%}
-            {%- do figures.append("" if row[heading] is none else "%.1f" % row[heading] if heading == "seconds" else row[heading] | int) -%}
+            {%- do figures.append(
+                "" if row[heading] is none else "%.1f" % row[heading] if heading == "seconds" else row[heading] | int
+            ) -%}
         {%- endfor -%}
         {%- do log(alluvium._run_line(figures), info=true) -%}
     {%- endfor -%}

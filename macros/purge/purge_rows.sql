@@ -1,29 +1,36 @@
 {#
-    Takes the rows of some keys out of everything that was made of a table (change logs with their quarantine, states, histories) and sets up a barrier
-    that keeps them from coming back (_purge_filter). Shows first what it would do; `dry_run: false` does it.
-    dbt run-operation purge_rows --args '{source: shop, entity: customers, keys: [{id: 1001}], dry_run: false}'
-    The files of the source are never altered: those that hold the keys are shown. The keys themselves are in one query only, as texts; everything
-    else works with their hashes, so that no commit of a table names them.
+    Takes the rows of some keys out of everything that was made of a table (change logs with their quarantine, states,
+    histories) and sets up a barrier that keeps them from coming back (_purge_filter). Shows first what it would do;
+    `dry_run: false` does it. dbt run-operation purge_rows --args '{source: shop, entity: customers, keys: [{id: 1001}],
+    dry_run: false}' The files of the source are never altered: those that hold the keys are shown. The keys themselves
+    are in one query only, as texts; everything else works with their hashes, so that no commit of a table names them.
 #}
-{% macro purge_rows(source, entity, keys, dry_run=true, later_events="purge", requested_by=none, reason=none, vacuum_hours=none) %}
+{% macro purge_rows(
+        source, entity, keys, dry_run=true, later_events="purge", requested_by=none, reason=none, vacuum_hours=none
+    ) %}
     {%- if execute -%}
         {%- do alluvium._require_one_of("purge_rows", "dry_run", dry_run, [true, false]) -%}
         {%- do alluvium._require_one_of("purge_rows", "later_events", later_events, ["purge", "keep"]) -%}
-        {%- if vacuum_hours is not none and (vacuum_hours is not integer or vacuum_hours is boolean or vacuum_hours < 0) -%}
-            {% do alluvium._raise_invalid("purge_rows", "vacuum_hours", vacuum_hours, "a number of hours, such as 168") %}
+        {%- if
+            vacuum_hours is not none
+            and (vacuum_hours is not integer or vacuum_hours is boolean or vacuum_hours < 0) -%}
+            {% do
+                alluvium._raise_invalid("purge_rows", "vacuum_hours", vacuum_hours, "a number of hours, such as 168") %}
         {%- endif -%}
         {%- set feed = alluvium._feed_to_purge(source, entity, later_events) -%}
         {%- do alluvium._require_keys_to_purge(feed, keys, vacuum_hours) -%}
         {{ return(alluvium._purge_keys(feed, keys, {
-            "dry_run": dry_run, "later_events": later_events, "requested_by": requested_by, "reason": reason, "vacuum_hours": vacuum_hours
+            "dry_run": dry_run, "later_events": later_events, "requested_by": requested_by, "reason": reason,
+            "vacuum_hours": vacuum_hours
         })) }}
     {%- endif -%}
 {% endmacro %}
 
 
 {#
-    The purge filter first: from then on no build reads a line of these keys, wherever this is killed. Rows of a state go before their events, since the
-    events tell which rows of other keys they were in, too. Run again, every step does what is left of it.
+    The purge filter first: from then on no build reads a line of these keys, wherever this is killed. Rows of a state
+    go before their events, since the events tell which rows of other keys they were in, too. Run again, every step does
+    what is left of it.
 #}
 {% macro _purge_keys(feed, keys, request) %}
     {%- set tables = alluvium._tables_of_feed(feed) -%}
@@ -34,7 +41,10 @@
     {%- set hashes = alluvium._hashes_of_keys(feed, keys) -%}
     {%- if hashes -%}
         {%- if load_relation(feed.relation) is none -%}
-            {% do alluvium._raise_invalid("purge_rows: source " ~ feed.name, "external table", none, "one, as `dbt run-operation stage_external_sources` makes it: the files are searched, too") %}
+            {% do alluvium._raise_invalid(
+                "purge_rows: source " ~ feed.name, "external table", none,
+                "one, as `dbt run-operation stage_external_sources` makes it: the files are searched, too"
+            ) %}
         {%- endif -%}
         {%- do alluvium._stage_feed(feed) -%}
         {%- set was_killed = alluvium._set_up_purge_filter(feed, tables, hashes, request) -%}
@@ -49,7 +59,8 @@
         {%- do run_query("drop table " ~ lines) -%}
     {%- endif -%}
     {%- do alluvium._show_what_is_left(feed, tables, request) -%}
-    {%- do alluvium._vacuum_tables_of_feed(tables, request.vacuum_hours) if request.vacuum_hours is not none and not request.dry_run -%}
+    {%- do alluvium._vacuum_tables_of_feed(tables, request.vacuum_hours)
+        if request.vacuum_hours is not none and not request.dry_run -%}
 {% endmacro %}
 
 
@@ -65,17 +76,22 @@
     {%- if not feed.key -%}
         {% do alluvium._raise_invalid(
             subject, "meta.cdc.key", feed.key,
-            "at least one column: nothing else says which events are of one row. Take the lines out of the files and build the tables anew with `dbt build --full-refresh`"
+            "at least one column: nothing else says which events are of one row. Take the lines out of the files and "
+            "build the tables anew with `dbt build --full-refresh`"
         ) %}
     {%- endif -%}
     {%- for name in feed.key -%}
         {%- set type = alluvium._column_of(feed, name).data_type -%}
         {%- if alluvium._base_type(type) in ["array", "map", "struct"] -%}
-            {% do alluvium._raise_invalid(subject, "data_type of key column " ~ name, type, "a type without elements") %}
+            {% do
+                alluvium._raise_invalid(subject, "data_type of key column " ~ name, type, "a type without elements") %}
         {%- endif -%}
     {%- endfor -%}
     {%- if later_events == "keep" and alluvium._has_declared_order(feed) -%}
-        {% do alluvium._raise_invalid(subject, "later_events", later_events, "purge, where meta.cdc declares the order: the newest position of the log says nothing of another key") %}
+        {% do alluvium._raise_invalid(
+            subject, "later_events", later_events,
+            "purge, where meta.cdc declares the order: the newest position of the log says nothing of another key"
+        ) %}
     {%- endif -%}
     {{ return(feed) }}
 {% endmacro %}
@@ -84,11 +100,17 @@
 {% macro _require_keys_to_purge(feed, keys, vacuum_hours) %}
     {%- set subject = "purge_rows: source " ~ feed.name -%}
     {%- if keys is string or keys is mapping or keys is not sequence or (not keys and vacuum_hours is none) -%}
-        {% do alluvium._raise_invalid(subject, "keys", keys, "a list of keys, such as [{" ~ feed.key | join(": ..., ") ~ ": ...}]; an empty one with vacuum_hours alone") %}
+        {% do alluvium._raise_invalid(
+            subject, "keys", keys,
+            "a list of keys, such as [{" ~ feed.key | join(": ..., ") ~ ": ...}]; an empty one with vacuum_hours alone"
+        ) %}
     {%- endif -%}
     {%- for key in keys -%}
         {%- if key is not mapping or key.keys() | sort(case_sensitive=true) != feed.key | sort(case_sensitive=true) -%}
-            {% do alluvium._raise_invalid(subject, "a key", key.keys() | list if key is mapping else key, "all columns of the key and no other: " ~ feed.key | join(", ")) %}
+            {% do alluvium._raise_invalid(
+                subject, "a key", key.keys() | list if key is mapping else key,
+                "all columns of the key and no other: " ~ feed.key | join(", ")
+            ) %}
         {%- endif -%}
         {%- for name, value in key.items() -%}
             {%- do alluvium._require_value_of_key(subject, alluvium._column_of(feed, name), value) -%}
@@ -98,8 +120,8 @@
 
 
 {#
-    YAML makes other values of what is not in quotes: 0123 becomes 83, 1.10 becomes 1.1, a time loses its zone. So a text is wanted where that could
-    have happened. Whether a text is a value of its column is asked in _hashes_of_keys.
+    YAML makes other values of what is not in quotes: 0123 becomes 83, 1.10 becomes 1.1, a time loses its zone. So a
+    text is wanted where that could have happened. Whether a text is a value of its column is asked in _hashes_of_keys.
 #}
 {% macro _require_value_of_key(subject, column, value) %}
     {%- set base = alluvium._base_type(column.data_type) -%}
@@ -124,7 +146,8 @@
         {%- for name, text in fromjson(row.misfits).items() -%}
             {% do alluvium._raise_invalid(
                 "purge_rows: source " ~ feed.name, "keys: " ~ name, text,
-                "a value of " ~ alluvium._column_of(feed, name).data_type ~ ", times as 2024-05-01T12:00:00 (with Z or +02:00 for timestamp), bytes as hexadecimal digits"
+                "a value of " ~ alluvium._column_of(feed, name).data_type
+                ~ ", times as 2024-05-01T12:00:00 (with Z or +02:00 for timestamp), bytes as hexadecimal digits"
             ) %}
         {%- endfor -%}
         {%- do hashes.append(row.key_hash) -%}
@@ -164,8 +187,8 @@ from (
 
 
 {#
-    What is made of a feed, as far as it is there: `logs` (change logs, and those of complete transactions), `states`, `histories` as
-    {relation, node, file_format}; and `others`, the nodes of all else that holds rows of its own.
+    What is made of a feed, as far as it is there: `logs` (change logs, and those of complete transactions), `states`,
+    `histories` as {relation, node, file_format}; and `others`, the nodes of all else that holds rows of its own.
 #}
 {% macro _tables_of_feed(feed) %}
     {%- set tables = {"logs": [], "states": [], "histories": [], "others": []} -%}
@@ -203,10 +226,14 @@ from (
 {% endmacro %}
 
 
-{# A state may read another table's log for its snapshots, and holds no row of that; the status of transactions holds none of any. #}
+{#
+    A state may read another table's log for its snapshots, and holds no row of that; the status of transactions holds
+    none of any.
+#}
 {% macro _role_of_node(feed, node) %}
     {%- set kind = alluvium._kind_of_model(node) -%}
-    {%- set role = "logs" if alluvium._is_log(node) else {"state": "states", "history": "histories"}.get(kind, "others") -%}
+    {%- set role =
+        "logs" if alluvium._is_log(node) else {"state": "states", "history": "histories"}.get(kind, "others") -%}
     {%- if role == "others" -%}
         {{ return(none if kind == "transaction_status" else role) }}
     {%- endif -%}
@@ -215,8 +242,8 @@ from (
 
 
 {#
-    The ledger's entries, and for this session a view of the keys. Whether a purge of them was killed. A dry run has the view alone, of what the
-    entries would be.
+    The ledger's entries, and for this session a view of the keys. Whether a purge of them was killed. A dry run has the
+    view alone, of what the entries would be.
 #}
 {% macro _set_up_purge_filter(feed, tables, hashes, request) %}
     {%- set until_position = alluvium._latest_event(feed, tables.logs) if request.later_events == "keep" else none -%}
@@ -225,7 +252,8 @@ from (
         {%- set ledger = alluvium._purge_ledger() -%}
         {%- do run_query("create schema if not exists " ~ ledger.schema) -%}
         {%- do alluvium._create_ledger(ledger, alluvium._create_purge_ledger_sql(ledger)) -%}
-        {%- do was_killed.append(alluvium._query_rows(alluvium._unfinished_purges_sql(feed, hashes))[0].key_count > 0) -%}
+        {%- do
+            was_killed.append(alluvium._query_rows(alluvium._unfinished_purges_sql(feed, hashes))[0].key_count > 0) -%}
         {%- do run_query(alluvium._record_purge_sql(feed, hashes, until_position, request)) -%}
     {%- endif -%}
     {%- do run_query(alluvium._create_purged_keys_view_sql(feed, hashes, until_position, request.dry_run)) -%}
@@ -236,21 +264,27 @@ from (
 
 
 {#
-    What the source says of the newest event of the logs; none without one. In PostgreSQL with the highest lsn that any of them has of its own: sent again,
-    an event may have another end of the transaction before (_is_up_to).
+    What the source says of the newest event of the logs; none without one. In PostgreSQL with the highest lsn that any
+    of them has of its own: sent again, an event may have another end of the transaction before (_is_up_to).
 #}
 {% macro _latest_event(feed, logs) %}
     {%- set positions = [] -%}
     {%- set position = "max(" ~ alluvium._snapshot_start(feed) ~ ")" -%}
     {%- if feed.connector == "postgresql" -%}
-        {%- set position = "concat_ws('.', left(" ~ position ~ ", 20), max(" ~ alluvium._own_lsn("_cdc_position") ~ "))" -%}
+        {%- set position =
+            "concat_ws('.', left(" ~ position ~ ", 20), max(" ~ alluvium._own_lsn("_cdc_position") ~ "))" -%}
     {%- endif -%}
     {%- for log in logs -%}
-        {%- do positions.append(alluvium._query_rows("select nullif(" ~ position ~ ", '') as position from " ~ log.relation)[0].position) -%}
+        {%- do positions.append(
+            alluvium._query_rows("select nullif(" ~ position ~ ", '') as position from " ~ log.relation)[0].position
+        ) -%}
     {%- endfor -%}
     {%- set positions = positions | reject("none") | list -%}
     {%- if not positions -%}
-        {% do alluvium._raise_invalid("purge_rows: source " ~ feed.name, "later_events", "keep", "purge, as long as no log has an event that others could be later than") %}
+        {% do alluvium._raise_invalid(
+            "purge_rows: source " ~ feed.name, "later_events", "keep",
+            "purge, as long as no log has an event that others could be later than"
+        ) %}
     {%- endif -%}
     {{ return(positions | max) }}
 {% endmacro %}
@@ -275,20 +309,31 @@ from (
 
 
 {#
-    The lines that name the keys, in a table of its own for as long as this runs: those that a log built anew would count as purged, and of files that
-    are no longer there those that the logs have. It has no value of any row.
+    The lines that name the keys, in a table of its own for as long as this runs: those that a log built anew would
+    count as purged, and of files that are no longer there those that the logs have. It has no value of any row.
 #}
 {% macro _collect_purged_lines(feed, tables) %}
-    {%- set lines = api.Relation.create(schema=alluvium._purge_ledger().schema, identifier=feed.relation.identifier ~ "__purged_lines") -%}
+    {%- set lines = api.Relation.create(
+            schema=alluvium._purge_ledger().schema, identifier=feed.relation.identifier ~ "__purged_lines"
+        ) -%}
     {%- for relation in [alluvium._file_listing(feed), feed.relation] -%}
         {%- do run_query("refresh table " ~ relation) -%}
     {%- endfor -%}
     {%- do run_query("create schema if not exists " ~ lines.schema) -%}
-    {%- do alluvium._create_empty(lines, ["file_path string", "file_length bigint", "line bigint", "is_listed boolean"]) -%}
-    {%- do run_query("insert into " ~ lines ~ "\n" ~ alluvium._purged_lines_sql(feed, alluvium._bronze_records(feed), alluvium._line_number(feed), "true")) -%}
+    {%- do
+        alluvium._create_empty(
+            lines, ["file_path string", "file_length bigint", "line bigint", "is_listed boolean"]
+        ) -%}
+    {%- do run_query(
+        "insert into " ~ lines ~ "\n"
+        ~ alluvium._purged_lines_sql(feed, alluvium._bronze_records(feed), alluvium._line_number(feed), "true")
+    ) -%}
     {%- for log in tables.logs -%}
         {%- do run_query("insert into " ~ lines ~ "\n" ~ alluvium._purged_changes_sql(feed, log.relation)) -%}
-        {%- do run_query("insert into " ~ lines ~ "\n" ~ alluvium._purged_lines_sql(feed, alluvium._rejected_records(log.relation), "record_order", "false")) -%}
+        {%- do run_query(
+            "insert into " ~ lines ~ "\n"
+            ~ alluvium._purged_lines_sql(feed, alluvium._rejected_records(log.relation), "record_order", "false")
+        ) -%}
     {%- endfor -%}
     {{ return(lines) }}
 {% endmacro %}
@@ -352,11 +397,14 @@ where
 {% macro _count_purged_rows(feed, tables, lines) %}
     {%- set found = {} -%}
     {%- for log in tables.logs -%}
-        {%- do found.update({log.relation.render(): alluvium._query_rows(alluvium._count_purged_lines_sql(log.relation, lines))[0]}) -%}
+        {%- do found.update(
+            {log.relation.render(): alluvium._query_rows(alluvium._count_purged_lines_sql(log.relation, lines))[0]}
+        ) -%}
     {%- endfor -%}
     {%- for table in tables.states + tables.histories -%}
         {%- do found.update({table.relation.render(): alluvium._query_rows(
-            "select count(*) as row_count from " ~ table.relation ~ " as held\nwhere " ~ alluvium._is_row_to_purge(feed, table, lines)
+            "select count(*) as row_count from " ~ table.relation ~ " as held\nwhere "
+            ~ alluvium._is_row_to_purge(feed, table, lines)
         )[0]}) -%}
     {%- endfor -%}
     {{ return(found) }}
@@ -374,13 +422,16 @@ where
 
 
 {% macro _is_line(logged, line) %}
-    {{ return("{0}._cdc_file_path = {1}.file_path and {0}._cdc_file_length = {1}.file_length and {0}._cdc_line = {1}.line".format(logged, line)) }}
+    {{ return(
+        "{0}._cdc_file_path = {1}.file_path and {0}._cdc_file_length = {1}.file_length and {0}._cdc_line = {1}.line".format(logged, line)
+    ) }}
 {% endmacro %}
 
 
 {#
-    Rows of the keys. With a bound those whose newest event lies above it stay in a state until the log is held against it again: so it loses them
-    all, and gets back what the log has. So it loses the row of another key that one of the lines was applied to, an update that changed the key.
+    Rows of the keys. With a bound those whose newest event lies above it stay in a state until the log is held against
+    it again: so it loses them all, and gets back what the log has. So it loses the row of another key that one of the
+    lines was applied to, an update that changed the key.
 #}
 {% macro _is_row_to_purge(feed, table, lines) -%}
 {%- set hash = alluvium._key_hash(feed, "held.") -%}
@@ -419,16 +470,20 @@ where
         {%- endfor -%}
         {%- do alluvium._drop_what_is_left_beside(table.relation) -%}
         {%- do alluvium._forget_moved_values(feed, table, tables.logs, lines) -%}
-        {%- do run_query(alluvium._delete_purged_rows_sql(feed, table, lines)) if found[table.relation.render()].row_count -%}
+        {%- do
+            run_query(alluvium._delete_purged_rows_sql(feed, table, lines))
+            if found[table.relation.render()].row_count -%}
         {%- do alluvium._rewrite_marked_files(table) -%}
     {%- endfor -%}
     {%- for node in tables.others -%}
         {%- do alluvium._drop_what_is_left_beside(api.Relation.create(schema=node.schema, identifier=node.alias)) -%}
     {%- endfor -%}
     {%- for log in tables.logs -%}
-        {%- do run_query(alluvium._empty_purged_lines_sql(feed, log.relation, lines)) if found[log.relation.render()].row_count -%}
+        {%- do run_query(alluvium._empty_purged_lines_sql(feed, log.relation, lines))
+            if found[log.relation.render()].row_count -%}
         {%- do alluvium._rewrite_marked_files(log) -%}
-        {%- do run_query(alluvium._recount_files_sql(feed, log.relation, lines)) if alluvium._is_change_log(log.node) -%}
+        {%- do
+            run_query(alluvium._recount_files_sql(feed, log.relation, lines)) if alluvium._is_change_log(log.node) -%}
     {%- endfor -%}
     {%- if was_killed or found.values() | sum(attribute="row_count") -%}
         {%- for table in tables.states + tables.histories -%}
@@ -439,14 +494,17 @@ where
 
 
 {#
-    A row that a merge has only marked is still in its file: of Delta's in one with a deletion vector, of Hudi's Merge on Read in one that a log file comes after.
-    Hudi compacts what was scheduled.
+    A row that a merge has only marked is still in its file: of Delta's in one with a deletion vector, of Hudi's Merge
+    on Read in one that a log file comes after. Hudi compacts what was scheduled.
 #}
 {% macro _rewrite_marked_files(table) %}
     {%- if table.file_format != "hudi" -%}
         {%- do run_query("reorg table " ~ table.relation ~ " apply (purge)") -%}
     {%- elif alluvium._query_rows("show tblproperties " ~ table.relation ~ " ('type')")[0].value == "mor" -%}
-        {%- do run_query("call run_compaction(op => 'schedule', table => '" ~ table.relation ~ "', options => 'hoodie.compact.inline.max.delta.commits=1')") -%}
+        {%- do run_query(
+            "call run_compaction(op => 'schedule', table => '" ~ table.relation
+            ~ "', options => 'hoodie.compact.inline.max.delta.commits=1')"
+        ) -%}
         {%- do alluvium._maintain(table, "call run_compaction(op => 'run', table => '" ~ table.relation ~ "')") -%}
     {%- endif -%}
 {% endmacro %}
@@ -471,13 +529,17 @@ where
 
 
 {#
-    A row that moved shows values of the row that it was under a purged key. Where there is such a row, all that have moved forget what they were
+    A row that moved shows values of the row that it was under a purged key. Where there is such a row, all that have
+    moved forget what they were
     given: the next build looks it up again, in what is left.
 #}
 {% macro _forget_moved_values(feed, state, logs, lines) %}
     {%- if alluvium._follows_moves(feed) -%}
         {%- for log in logs -%}
-            {%- if alluvium._query_rows(alluvium._rows_moved_from_purged_sql(feed, state.relation, log.relation, lines)) -%}
+            {%- if
+                alluvium._query_rows(
+                    alluvium._rows_moved_from_purged_sql(feed, state.relation, log.relation, lines)
+                ) -%}
                 {%- do run_query(alluvium._forget_moved_values_sql(feed, state)) -%}
             {%- endif -%}
         {%- endfor -%}
@@ -506,10 +568,16 @@ where
 {%- set values = {} -%}
 {%- for name in held -%}
     {%- set column = "target." ~ alluvium._quoted_identifier(name) -%}
-    {%- do values.update({name: "if(array_contains(target._cdc_moved_columns, " ~ alluvium._string_literal(name) ~ "), null, " ~ column ~ ")"}) -%}
+    {%- do values.update(
+        {
+            name: "if(array_contains(target._cdc_moved_columns, " ~ alluvium._string_literal(name) ~ "), null, "
+            ~ column ~ ")"
+        }
+    ) -%}
 {%- endfor -%}
 {%- do values.update({"_cdc_unresolved_columns": "filter(" ~ alluvium._literal_array(held)
-    ~ ", name -> array_contains(target._cdc_moved_columns, name) or coalesce(array_contains(target._cdc_unresolved_columns, name), false))"}) -%}
+    ~ ", name -> array_contains(target._cdc_moved_columns, name) or "
+    "coalesce(array_contains(target._cdc_unresolved_columns, name), false))"}) -%}
 {%- if state.file_format == "hudi" -%}
     {{ return(alluvium._upsert_sql(state.relation, "(select _cdc_record_key from " ~ state.relation ~ " where _cdc_moved_columns is not null)", {
         "on": "target._cdc_record_key = source._cdc_record_key",
@@ -525,7 +593,8 @@ where
 
 {# A line of a purged key as the decoder would write it now. #}
 {% macro _empty_purged_lines_sql(feed, log, lines) -%}
-{%- set values = alluvium._values_of_purged_line(feed, adapter.get_columns_in_relation(log) | map(attribute="name") | list) -%}
+{%- set values =
+    alluvium._values_of_purged_line(feed, adapter.get_columns_in_relation(log) | map(attribute="name") | list) -%}
     merge into {{ log }} as logged
     using (
         select distinct
@@ -546,29 +615,39 @@ where
 {# By column of a log, also one that is declared no longer; what is not here stays. #}
 {% macro _values_of_purged_line(feed, names) %}
     {%- set values = {"_cdc_kind": "'purged'"} -%}
-    {%- set emptied = ["_cdc_unavailable_columns", "_cdc_unknown_columns", "_cdc_reject_reason", "_cdc_reject_detail", "_cdc_raw"] -%}
+    {%- set emptied =
+        ["_cdc_unavailable_columns", "_cdc_unknown_columns", "_cdc_reject_reason", "_cdc_reject_detail", "_cdc_raw"] -%}
     {%- for name in names if name in emptied or not alluvium._is_own_column(name) -%}
         {%- do values.update({name: "null"}) -%}
     {%- endfor -%}
     {%- for name in ["_cdc_position", "_cdc_source_ts"] if feed.sequence_by -%}
-        {%- do values.update({name: "if(logged._cdc_snapshot is null or logged._cdc_position is null, null, logged." ~ name ~ ")" if feed.full_dumps else "null"}) -%}
+        {%- do values.update(
+            {
+                name: "if(logged._cdc_snapshot is null or logged._cdc_position is null, null, logged." ~ name ~ ")"
+                if feed.full_dumps else "null"
+            }
+        ) -%}
     {%- endfor -%}
     {{ return(values) }}
 {% endmacro %}
 
 
 {#
-    The ledger's counts of the files that had such lines. What their rejected lines were declared as stays as it was: it says which files are to be read
-    again.
+    The ledger's counts of the files that had such lines. What their rejected lines were declared as stays as it was: it
+    says which files are to be read again.
 #}
 {% macro _recount_files_sql(feed, log, lines) -%}
 {%- set counted = [
-    "change_count", "rejected_count", "control_count", "first_offset", "last_offset", "unwritten_before", "unwritten_after", "missing_inside",
+    "change_count", "rejected_count", "control_count", "first_offset", "last_offset", "unwritten_before",
+    "unwritten_after", "missing_inside",
     "absent_columns", "last_position",
 ] -%}
     merge into {{ alluvium._file_ledger() }} as entry
     using (
-        {{ alluvium._file_entries_sql(feed, log, "(_cdc_file_path, _cdc_file_length) in (select file_path, file_length from " ~ lines ~ ")") | indent(4) }}
+        {{ alluvium._file_entries_sql(
+                feed, log, "(_cdc_file_path, _cdc_file_length) in (select file_path, file_length from " ~ lines ~ ")"
+            )
+            | indent(4) }}
     ) as counted
     on
         entry.{{ alluvium._is_entry_of(log) }}
@@ -581,19 +660,22 @@ where
             {{ name }} = counted.{{ name }},
             {%- endfor %}
             {%- for name in ["unknown_columns", "misfit_columns"] %}
-            {%- set kept = "map_filter(entry." ~ name ~ ", (name, declared_as) -> map_contains_key(counted." ~ name ~ ", name))" %}
+            {%- set kept =
+                "map_filter(entry." ~ name ~ ", (name, declared_as) -> map_contains_key(counted." ~ name ~ ", name))" %}
             {{ name }} = {{ alluvium._map_or_null(kept) }}{{ "," if not loop.last }}
             {%- endfor %}
 {%- endmacro %}
 
 
 {#
-    The next build holds the table against its whole log: a line that was rejected may have kept a snapshot from deleting rows, and rows of other keys
-    are to be had from what is left. A mart that merges is refused until it is built anew (changed_keys).
+    The next build holds the table against its whole log: a line that was rejected may have kept a snapshot from
+    deleting rows, and rows of other keys are to be had from what is left. A mart that merges is refused until it is
+    built anew (changed_keys).
 #}
 {% macro _properties_after_purge(table) %}
     {%- set properties = {"purged": alluvium._run_id()} -%}
-    {%- do properties.update(alluvium._commit_properties_of_hudi(table)) if alluvium._format_of_table(table) == "hudi" -%}
+    {%- do
+        properties.update(alluvium._commit_properties_of_hudi(table)) if alluvium._format_of_table(table) == "hudi" -%}
     {%- for name in alluvium._table_properties(table) if name.startswith("applied_batch.") -%}
         {%- do properties.update({name: 0}) -%}
     {%- endfor -%}
@@ -603,25 +685,40 @@ where
 
 {# On the terminal, a line for each table. #}
 {% macro _show_purge(feed, tables, hashes, found, request) %}
-    {%- do log("purge_rows: " ~ feed.name ~ ", keys: " ~ hashes | length ~ (" (dry run: nothing is changed)" if request.dry_run else ""), info=true) -%}
+    {%- do log(
+        "purge_rows: " ~ feed.name ~ ", keys: " ~ hashes | length
+        ~ (" (dry run: nothing is changed)" if request.dry_run else ""),
+        info=true
+    ) -%}
     {%- for log_ in tables.logs -%}
         {%- set counts = found[log_.relation.render()] -%}
-        {%- do log("%-60s %10s lines in %s files" | format(log_.relation.render(), counts.row_count, counts.file_count), info=true) -%}
+        {%- do log(
+            "%-60s %10s lines in %s files" | format(log_.relation.render(), counts.row_count, counts.file_count),
+            info=true
+        ) -%}
     {%- endfor -%}
     {%- for table in tables.states -%}
-        {%- do log("%-60s %10s rows" | format(table.relation.render(), found[table.relation.render()].row_count), info=true) -%}
+        {%- do log(
+                "%-60s %10s rows" | format(table.relation.render(), found[table.relation.render()].row_count), info=true
+            ) -%}
     {%- endfor -%}
     {%- for table in tables.histories -%}
-        {%- do log("%-60s %10s versions" | format(table.relation.render(), found[table.relation.render()].row_count), info=true) -%}
+        {%- do log(
+            "%-60s %10s versions" | format(table.relation.render(), found[table.relation.render()].row_count), info=true
+        ) -%}
     {%- endfor -%}
 {% endmacro %}
 
 
 {% macro _show_purged_files(lines) %}
     {%- set files = alluvium._query_rows(
-        "select file_path, count(distinct line) as line_count from " ~ lines ~ " where is_listed group by file_path order by file_path"
+        "select file_path, count(distinct line) as line_count from " ~ lines
+        ~ " where is_listed group by file_path order by file_path"
     ) -%}
-    {%- do log("files of the source that hold these keys, to be deleted or rewritten by you: " ~ files | length, info=true) -%}
+    {%- do
+        log(
+            "files of the source that hold these keys, to be deleted or rewritten by you: " ~ files | length, info=true
+        ) -%}
     {%- for file in files -%}
         {%- do log("  " ~ file.file_path ~ " (" ~ file.line_count ~ " lines)", info=true) -%}
     {%- endfor -%}
@@ -632,19 +729,34 @@ where
 {% macro _show_what_is_left(feed, tables, request) %}
     {%- set logs = tables.logs | map(attribute="relation.identifier") | list -%}
     {%- do alluvium._announce_dry_run("purge_rows") if request.dry_run -%}
-    {%- do log(("after that" if request.dry_run else "next") ~ ": dbt build --select " ~ logs | join("+ ") ~ "+", info=true) if logs -%}
-    {%- set merged = tables.others | selectattr("config.materialized", "equalto", "incremental") | rejectattr("config.incremental_strategy", "equalto", "insert_overwrite") | list -%}
+    {%- do log(
+        ("after that" if request.dry_run else "next") ~ ": dbt build --select " ~ logs | join("+ ") ~ "+", info=true
+    ) if logs -%}
+    {%- set merged = tables.others | selectattr("config.materialized", "equalto", "incremental")
+        | rejectattr("config.incremental_strategy", "equalto", "insert_overwrite") | list -%}
     {%- if merged -%}
-        {%- do log("then, since a merge keeps what it once had: dbt build --full-refresh --select " ~ merged | map(attribute="name") | join(" "), info=true) -%}
+        {%- do log(
+            "then, since a merge keeps what it once had: dbt build --full-refresh --select "
+            ~ merged | map(attribute="name") | join(" "),
+            info=true
+        ) -%}
     {%- endif -%}
     {%- for node in tables.others | selectattr("resource_type", "equalto", "snapshot") -%}
         {%- do log("not purged, since dbt alone writes it: snapshot " ~ node.name, info=true) -%}
     {%- endfor -%}
     {%- for log_ in tables.logs -%}
-        {%- do log("rejected lines that name no key, to be looked through by you: select _cdc_file_path, _cdc_line, _cdc_raw from " ~ log_.relation ~ " where _cdc_reject_reason is not null", info=true) -%}
+        {%- do log(
+            "rejected lines that name no key, to be looked through by you: select _cdc_file_path, _cdc_line, _cdc_raw "
+            "from "
+            ~ log_.relation ~ " where _cdc_reject_reason is not null",
+            info=true
+        ) -%}
     {%- endfor -%}
-    {%- do log("older versions of the tables hold the rows until they are vacuumed, a week later: dbt run-operation purge_rows --args "
-        ~ "'{source: " ~ feed.source_name ~ ", entity: " ~ feed.entity ~ ", keys: [], dry_run: false, vacuum_hours: 168}'", info=true) -%}
+    {%- do log("older versions of the tables hold the rows until they are vacuumed, a week later: dbt run-operation "
+    "purge_rows --args "
+        ~ "'{source: " ~ feed.source_name ~ ", entity: " ~ feed.entity
+        ~ ", keys: [], dry_run: false, vacuum_hours: 168}'",
+        info=true) -%}
 {% endmacro %}
 
 

@@ -14,7 +14,10 @@ completed_at timestamp comment 'NULL until the rows are out of all tables'
 {%- endmacro %}
 
 
-{# A purge that was killed goes on with the bound that it began with; one that has come to its end and is asked for again begins anew. #}
+{#
+    A purge that was killed goes on with the bound that it began with; one that has come to its end and is asked for
+    again begins anew.
+#}
 {% macro _record_purge_sql(feed, hashes, until_position, request) -%}
     merge into {{ alluvium._purge_ledger() }} as ledger
     using (

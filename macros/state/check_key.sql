@@ -1,8 +1,9 @@
 {#
-    Whether the new events bear out the declared key, before they are merged: a create of a key that has a row, and, behind a reset (a complete snapshot, a
-    truncate), an update or a delete of a key that nothing has named. Either the key is another one, or an event between is missing. What is found is left
-    for record_applied_batches and the test key_holds; `on_key_conflict: fail` stops the model.
-    Rows have no creates, and where a file has its events in another order than the source, the missing one may be in a file that is to come.
+    Whether the new events bear out the declared key, before they are merged: a create of a key that has a row, and,
+    behind a reset (a complete snapshot, a truncate), an update or a delete of a key that nothing has named. Either the
+    key is another one, or an event between is missing. What is found is left for record_applied_batches and the test
+    key_holds; `on_key_conflict: fail` stops the model. Rows have no creates, and where a file has its events in another
+    order than the source, the missing one may be in a file that is to come.
 #}
 {% macro _check_key(change_log, feed, batches, resets, news) %}
     {%- set knows_keys = news.other_count and alluvium._knows_all_keys(change_log, feed, batches, resets) -%}
@@ -33,14 +34,19 @@
 
 {# Delta skips the files of the state that hold none of the keys, where they are whole numbers. #}
 {% macro _has_key_within(feed, news) -%}
-    {%- set is_number = alluvium._base_type(alluvium._column_of(feed, feed.key[0]).data_type) in ["tinyint", "smallint", "int", "bigint"] -%}
-    {{ return(alluvium._quoted_identifier(feed.key[0]) ~ " between " ~ news.lowest_key ~ " and " ~ news.highest_key if is_number and news.lowest_key is not none else "true") }}
+    {%- set is_number = alluvium._base_type(
+            alluvium._column_of(feed, feed.key[0]).data_type
+        ) in ["tinyint", "smallint", "int", "bigint"] -%}
+    {{ return(
+        alluvium._quoted_identifier(feed.key[0]) ~ " between " ~ news.lowest_key ~ " and " ~ news.highest_key
+        if is_number and news.lowest_key is not none else "true"
+    ) }}
 {%- endmacro %}
 
 
 {#
-    A create that another delete of its key goes with in one transaction is a swap of keys. Snapshots of MongoDB and SQL Server may have rows that
-    the stream creates later.
+    A create that another delete of its key goes with in one transaction is a swap of keys. Snapshots of MongoDB and SQL
+    Server may have rows that the stream creates later.
 #}
 {% macro _key_conflicts_sql(change_log, feed, batches, resets, news, knows_keys) -%}
 {%- set key = alluvium._column_list(feed.key) -%}
@@ -94,7 +100,9 @@ where
 {% macro _preceded_events(change_log, feed, batches, news) -%}
 {%- set key = alluvium._column_list(feed.key) -%}
 {%- set event = "struct(_cdc_op, _cdc_position, {} as is_current, _cdc_file_path, _cdc_line)" -%}
-{%- set transaction = "coalesce(" ~ alluvium._transaction_key("_cdc_transaction_id", feed.connector) ~ ", cast(_cdc_source_ts as string))" -%}
+{%- set transaction =
+    "coalesce(" ~ alluvium._transaction_key("_cdc_transaction_id", feed.connector)
+    ~ ", cast(_cdc_source_ts as string))" -%}
 with followed as (
     select
         {{ key | join(",\n        ") }},
@@ -130,9 +138,11 @@ preceded as (
 
 {% macro _key_conflict_message(feed, found) %}
     {%- set said = ["creates of a key that has a row"] if found.create_count else [] -%}
-    {%- do said.append("updates and deletes of keys that neither a complete snapshot nor a create has named") if found.conflict_count > found.create_count -%}
+    {%- do said.append("updates and deletes of keys that neither a complete snapshot nor a create has named")
+        if found.conflict_count > found.create_count -%}
     {{ return(
-        feed.name ~ ": " ~ found.conflict_count ~ " events contradict the key " ~ feed.key | join(", ") ~ " (on_key_conflict: " ~ feed.on_key_conflict ~ "), "
+        feed.name ~ ": " ~ found.conflict_count ~ " events contradict the key " ~ feed.key | join(", ")
+        ~ " (on_key_conflict: " ~ feed.on_key_conflict ~ "), "
         ~ said | join(", and ") ~ "; first " ~ found.key_values ~ " (op " ~ found.op ~ ") at " ~ found.place
         ~ (", whose row is from " ~ found.place_before if found.place_before else "")
         ~ ". Look up the table's primary key and correct `key`, unless the events between are missing or rejected"
@@ -145,7 +155,8 @@ preceded as (
     {%- set said = alluvium._remembered("key_conflict", this) -%}
     {{ return(
         {"key_conflicts": alluvium._remembered("key_conflicts", this), "key_conflict": said} if said
-        else {"key_conflicts": "0", "key_conflict": ""} if alluvium._table_property(this, "key_conflicts") not in ["none", "0"] else {}
+        else {"key_conflicts": "0", "key_conflict": ""}
+        if alluvium._table_property(this, "key_conflicts") not in ["none", "0"] else {}
     ) }}
 {% endmacro %}
 

@@ -1,4 +1,7 @@
-{# Of a table without a key each row is there as often as the table has it; the hash and the number tell equal ones apart. #}
+{#
+    Of a table without a key each row is there as often as the table has it; the hash and the number tell equal ones
+    apart.
+#}
 {% macro _current_rows_sql(state, feed) -%}
 select
     {%- for column in feed.columns %}
@@ -21,6 +24,7 @@ where _cdc_row_count > 0
 {# The feed with the columns that a state has which leaves new ones out. #}
 {% macro _feed_of_table(feed, table) %}
     {%- set node = alluvium._node_of_relation(table) -%}
-    {%- set there = alluvium._columns_in_relation(table) if node and node.config.on_schema_change == "ignore" else [] -%}
+    {%- set there =
+        alluvium._columns_in_relation(table) if node and node.config.on_schema_change == "ignore" else [] -%}
     {{ return(alluvium._feed_of_columns(feed, there | map(attribute="name") | list) if there else feed) }}
 {% endmacro %}

@@ -1,13 +1,14 @@
 {#
-    An event below the row's position changes nothing, whenever it arrives. Three exceptions: values that a soft
-    delete could not know (the image before it came later) are filled in under the image's own position; so are values that
-    the source sent before the image and not with it (_merged_unavailable_column in this folder); and a reset deletes what lies
-    below it, also rows that no event names.
+    An event below the row's position changes nothing, whenever it arrives. Three exceptions: values that a soft delete
+    could not know (the image before it came later) are filled in under the image's own position; so are values that the
+    source sent before the image and not with it (_merged_unavailable_column in this folder); and a reset deletes what
+    lies below it, also rows that no event names.
 #}
 {% macro _guarded_merge_sql(target, source, feed, columns, delete_policy, resets) -%}
     {%- set values, unmatched_values = {}, {} -%}
     {%- for name in columns -%}
-        {%- do values.update({name: alluvium._merged_value(name, feed, delete_policy, resets)}) if name not in feed.key -%}
+        {%- do
+            values.update({name: alluvium._merged_value(name, feed, delete_policy, resets)}) if name not in feed.key -%}
         {%- set value = alluvium._column_after_reset(name, feed, delete_policy, resets) -%}
         {%- do unmatched_values.update({name: value}) if value != "target." ~ alluvium._quoted_identifier(name) -%}
     {%- endfor -%}
@@ -23,14 +24,18 @@
 
 
 {#
-    dbt-spark (1.11.0) compares the keys with `=`, for which a NULL is none: each change of a row whose key has one would add another. What deletes rows of the mart
-    (`delete_vanished_keys`) takes two NULLs for one key, and so do the states.
+    dbt-spark (1.11.0) compares the keys with `=`, for which a NULL is none: each change of a row whose key has one
+    would add another. What deletes rows of the mart (`delete_vanished_keys`) takes two NULLs for one key, and so do the
+    states.
 #}
 {% macro _with_null_safe_keys(sql, unique_key) %}
     {%- set merged = [sql] -%}
     {%- for name in ([unique_key] if unique_key is string else unique_key or []) -%}
         {%- set equal = "DBT_INTERNAL_SOURCE." ~ name ~ " = DBT_INTERNAL_DEST." ~ name -%}
-        {%- do alluvium._require_one_of("get_merge_sql: model " ~ model.name, "dbt-spark's condition on " ~ name, equal if equal in sql else none, [equal]) -%}
+        {%- do alluvium._require_one_of(
+            "get_merge_sql: model " ~ model.name, "dbt-spark's condition on " ~ name, equal if equal in sql else none,
+            [equal]
+        ) -%}
         {%- do merged.append((merged | last).replace(equal, equal.replace(" = ", " <=> "))) -%}
     {%- endfor -%}
     {{ return(merged | last) }}
@@ -53,14 +58,15 @@ or {{ alluvium._loses_its_row(resets) }}
 
 
 {#
-    The row's own event decides on its columns, its image's on the values of a soft delete; the batch is the one that changed
-    the row last, which is what marts ask for (changed_keys).
+    The row's own event decides on its columns, its image's on the values of a soft delete; the batch is the one that
+    changed the row last, which is what marts ask for (changed_keys).
 #}
 {% macro _merged_value(name, feed, delete_policy, resets) -%}
     {%- set column = alluvium._quoted_identifier(name) -%}
     {%- set is_of_soft_image = delete_policy == "soft" and alluvium._is_of_image(name, feed) -%}
     {%- if alluvium._has_reused_keys(feed) -%}
-        {%- set newer = "source._cdc_position >= target._cdc_position" ~ (" and source._cdc_image_position is not null" if is_of_soft_image else "") -%}
+        {%- set newer = "source._cdc_position >= target._cdc_position"
+            ~ (" and source._cdc_image_position is not null" if is_of_soft_image else "") -%}
     {%- else -%}
         {%- set newer = "source._cdc_image_position > coalesce(target._cdc_image_position, '')" if is_of_soft_image
             else "source._cdc_position > target._cdc_position" -%}

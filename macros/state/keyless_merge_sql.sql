@@ -1,6 +1,7 @@
 {#
-    Counts that were taken from the whole log replace those of the state; a sum of newer events is added to them, which would be wrong a second
-    time. That cannot happen after a kill, since `_adds_from` sees what the state has; beside another run it stops the merge.
+    Counts that were taken from the whole log replace those of the state; a sum of newer events is added to them, which
+    would be wrong a second time. That cannot happen after a kill, since `_adds_from` sees what the state has; beside
+    another run it stops the merge.
 #}
 {% macro _keyless_merge_sql(target, source, feed, columns, delete_policy, adds_from) -%}
     {%- set count = alluvium._unless_applied_elsewhere(

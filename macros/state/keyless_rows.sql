@@ -1,11 +1,11 @@
 {#
-    The state of a table without a key: one row for each row image that its change log ever named, with the number of rows that the table has
-    of it. A create and a snapshot row bring one, a delete takes one, an update takes its image before and brings the one after.
-    Only events above the newest reset count (_pending_resets in this folder), each once, however often it was delivered: a sum
-    is the same in any order.
+    The state of a table without a key: one row for each row image that its change log ever named, with the number of
+    rows that the table has of it. A create and a snapshot row bring one, a delete takes one, an update takes its image
+    before and brings the one after. Only events above the newest reset count (_pending_resets in this folder), each
+    once, however often it was delivered: a sum is the same in any order.
 
-    Where all new events lie above all that the state has, none of them can be an event that was counted already, and their
-    sum is added to what is there. Otherwise the log is counted as a whole.
+    Where all new events lie above all that the state has, none of them can be an event that was counted already, and
+    their sum is added to what is there. Otherwise the log is counted as a whole.
 #}
 {% macro _keyless_rows(change_log, feed, delete_policy, batches, resets, snapshotted_with=[]) %}
     {%- do alluvium._require_one_of("counted_rows", "delete_policy", delete_policy, ["soft", "hard"]) -%}
@@ -27,26 +27,36 @@
     {%- if adds_from -%}
         {%- do alluvium._remember("adds_from", this, adds_from) -%}
     {%- elif batches and is_incremental() -%}
-        {%- do log(feed.name ~ ": an event came late, or again, or a reset came: the whole change log is counted", info=true) -%}
+        {%- do log(
+                feed.name ~ ": an event came late, or again, or a reset came: the whole change log is counted",
+                info=true
+            ) -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {#
-    What the events do not say has to be declared. The rows of a partial snapshot cannot be told from rows that are there already, the
-    image before of another replica identity than FULL from a whole one.
+    What the events do not say has to be declared. The rows of a partial snapshot cannot be told from rows that are
+    there already, the image before of another replica identity than FULL from a whole one.
 #}
 {% macro _require_countable(feed) %}
     {%- set subject = "current_state: source " ~ feed.name -%}
     {%- if feed.key -%}
         {% do alluvium._raise_invalid(subject, "meta.cdc.key", feed.key, "[], as for a table without a key") %}
     {%- endif -%}
-    {%- do alluvium._require_one_of(subject, "meta.cdc.connector of a table without a key", feed.connector, ["postgresql", "mysql", "mariadb"]) -%}
+    {%- do alluvium._require_one_of(
+        subject, "meta.cdc.connector of a table without a key", feed.connector, ["postgresql", "mysql", "mariadb"]
+    ) -%}
     {%- if feed.snapshots != "complete" -%}
-        {% do alluvium._raise_invalid(subject, "meta.cdc.snapshots", feed.snapshots, "complete, for a table without a key") %}
+        {% do alluvium._raise_invalid(
+                subject, "meta.cdc.snapshots", feed.snapshots, "complete, for a table without a key"
+            ) %}
     {%- endif -%}
     {%- if feed.connector == "postgresql" and feed.replica_identity == "undeclared" -%}
-        {% do alluvium._raise_invalid(subject, "meta.cdc.replica_identity of a table without a key", feed.replica_identity, ["full", "default", "index", "nothing"]) %}
+        {% do alluvium._raise_invalid(
+            subject, "meta.cdc.replica_identity of a table without a key", feed.replica_identity,
+            ["full", "default", "index", "nothing"]
+        ) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -55,12 +65,17 @@
 {% macro _adds_from(change_log, feed, batches, resets) %}
     {%- set oldest = alluvium._remembered("oldest_change", this) -%}
     {%- if is_incremental() and oldest and not resets -%}
-        {#- As before each of Hudi's tables is written (_refresh_hudi_tables), which is after the model has compiled. -#}
+        {#-
+            As before each of Hudi's tables is written (_refresh_hudi_tables), which is after the model has compiled.
+        -#}
         {%- do run_query("refresh table " ~ this) if alluvium._is_hudi() -%}
         {%- set newest = alluvium._query_rows("select max(_cdc_position) as position from " ~ this)[0].position -%}
         {%- set length = alluvium._source_position_length(feed) -%}
         {%- if newest and oldest[:length] > newest[:length]
-            and (feed.connector != "postgresql" or not alluvium._query_rows(alluvium._lsns_of_batches_sql(change_log, batches))[0].is_mixed) -%}
+            and (
+                feed.connector != "postgresql"
+                or not alluvium._query_rows(alluvium._lsns_of_batches_sql(change_log, batches))[0].is_mixed
+            ) -%}
             {{ return(oldest) }}
         {%- endif -%}
     {%- endif -%}
@@ -69,8 +84,8 @@
 
 
 {#
-    Whether an lsn of the new events is not above all of the others. Sent again, a PostgreSQL event may have any end of a transaction before, so that its
-    position alone does not say that it was not counted.
+    Whether an lsn of the new events is not above all of the others. Sent again, a PostgreSQL event may have any end of
+    a transaction before, so that its position alone does not say that it was not counted.
 #}
 {% macro _lsns_of_batches_sql(change_log, batches) -%}
     select coalesce(
@@ -92,7 +107,10 @@
 with
 -- {{ "The row changes that this state has not applied, all newer than it." if adds_from else "Every row change of the log." }}
 changes as (
-    {{ alluvium._changes_of_batches(change_log, feed, batches if adds_from or not batches else {"after": 0, "until": batches.until}) | indent(4) }}
+    {{ alluvium._changes_of_batches(
+            change_log, feed, batches if adds_from or not batches else {"after": 0, "until": batches.until}
+        )
+        | indent(4) }}
 ),
 
 -- The rows that an event takes (-1) and brings (1).
@@ -161,8 +179,8 @@ if(
 
 
 {#
-    Of the row as text that is the same whatever the session's time zone and the order of the declared columns. NULLs are left out,
-    so that a column that is added changes no hash of a row that has none in it.
+    Of the row as text that is the same whatever the session's time zone and the order of the declared columns. NULLs
+    are left out, so that a column that is added changes no hash of a row that has none in it.
 #}
 {% macro _row_hash(feed, image) -%}
 {%- set columns = feed.columns | map(attribute="name") | sort(case_sensitive=true) -%}
@@ -174,8 +192,9 @@ sha2(to_json(
 
 
 {#
-    What tells two records of one position from one record that lies in two files: the connector's clock in nanoseconds (of 10,760 recorded
-    events of Debezium 3.5 and 3.6 no two of a table share one), else the offset, else the file's first offset and the line.
+    What tells two records of one position from one record that lies in two files: the connector's clock in nanoseconds
+    (of 10,760 recorded events of Debezium 3.5 and 3.6 no two of a table share one), else the offset, else the file's
+    first offset and the line.
 #}
 {% macro _record_identity(feed) -%}
 coalesce(
@@ -190,8 +209,8 @@ coalesce(
 
 
 {#
-    The rows of a snapshot share their position; when it was taken tells one that was broken off from the next at the same position, which
-    an idle database gives.
+    The rows of a snapshot share their position; when it was taken tells one that was broken off from the next at the
+    same position, which an idle database gives.
 #}
 {% macro _events_once(from, feed) -%}
 select
@@ -223,9 +242,9 @@ from (
 
 
 {#
-    How many equal rows of one position there are. In the binlog each row has a position of its own; in PostgreSQL the rows of a COPY may share
-    one, and so do two deliveries of one row. Their places in the transaction tell; without them the rows are as many as in the file that has
-    the most.
+    How many equal rows of one position there are. In the binlog each row has a position of its own; in PostgreSQL the
+    rows of a COPY may share one, and so do two deliveries of one row. Their places in the transaction tell; without
+    them the rows are as many as in the file that has the most.
 #}
 {% macro _rows_of_event(feed) -%}
 case _cdc_op
@@ -255,8 +274,9 @@ end
 
 
 {#
-    Over the events that count: those above the newest reset, of snapshots the rows of the complete one that it is, or of the one that the log
-    starts with. A snapshot that has not come to its end says nothing that the stream has not said.
+    Over the events that count: those above the newest reset, of snapshots the rows of the complete one that it is, or
+    of the one that the log starts with. A snapshot that has not come to its end says nothing that the stream has not
+    said.
 #}
 {% macro _sum_of_events(value, feed, newest_reset, starts_with_log) -%}
 {%- set snapshot = "log.start" if starts_with_log else alluvium._string_literal(newest_reset) -%}
@@ -266,11 +286,17 @@ coalesce(sum({{ value }}) filter (where _cdc_op <> 'r' and newest._cdc_position 
 
 
 {#
-    Where a snapshot has to start for its rows to count before its end is known. In a flattened feed the changes of a transaction that was open while
-    the first snapshot was taken may lie below it, so it is the first snapshot that counts.
+    Where a snapshot has to start for its rows to count before its end is known. In a flattened feed the changes of a
+    transaction that was open while the first snapshot was taken may lie below it, so it is the first snapshot that
+    counts.
 #}
 {% macro _start_of_log(feed) %}
-    {{ return("min(" ~ ("if(_cdc_op = 'r', " ~ alluvium._snapshot_start(feed) ~ ", null)" if feed.shape == "flattened" else alluvium._snapshot_start(feed)) ~ ")") }}
+    {{ return(
+        "min(" ~ (
+            "if(_cdc_op = 'r', " ~ alluvium._snapshot_start(feed) ~ ", null)" if feed.shape == "flattened"
+            else alluvium._snapshot_start(feed)
+        ) ~ ")"
+    ) }}
 {% endmacro %}
 
 
@@ -299,16 +325,20 @@ from {{ from }}
 
 
 {#
-    What no event decides is said on the terminal as long as the state has it: a row of which more were deleted than came (its create is not
-    in the log, was rejected, or had other values in a column that was dropped since), and events that may be one or two.
+    What no event decides is said on the terminal as long as the state has it: a row of which more were deleted than
+    came (its create is not in the log, was rejected, or had other values in a column that was dropped since), and
+    events that may be one or two.
 #}
 {% macro _announce_undecided_counts() %}
-    {%- if alluvium._is_state(model) and alluvium._remembered("oldest_change", this) and not alluvium._feed_of_node("announce_undecided_counts", model).key -%}
+    {%- if alluvium._is_state(model) and alluvium._remembered("oldest_change", this)
+        and not alluvium._feed_of_node("announce_undecided_counts", model).key -%}
         {%- set counted = alluvium._query_rows(alluvium._undecided_counts_sql(this))[0] -%}
         {%- if counted.negative_count or counted.ambiguous_count -%}
             {%- do alluvium._warn(
-                this.identifier ~ ": " ~ counted.negative_count ~ " row images were deleted more often than they came, " ~ counted.ambiguous_count
-                ~ " have events that may be one row or two; `select * from " ~ this ~ " where _cdc_row_count < 0 or _cdc_ambiguous_events > 0` says which"
+                this.identifier ~ ": " ~ counted.negative_count ~ " row images were deleted more often than they came, "
+                ~ counted.ambiguous_count
+                ~ " have events that may be one row or two; `select * from " ~ this
+                ~ " where _cdc_row_count < 0 or _cdc_ambiguous_events > 0` says which"
             ) -%}
         {%- endif -%}
     {%- endif -%}

@@ -1,8 +1,7 @@
 {#
-    The latest event of each key: row_number over the position, newest first. Deletes take part: which of them
-    win is known only after the ordering (`_apply_deletes`).
-    `columns` are the columns to keep, `from` a CTE or relation with `_cdc_position`. With `expressions` beside the key it is the latest of what
-    they tell apart, too.
+    The latest event of each key: row_number over the position, newest first. Deletes take part: which of them win is
+    known only after the ordering (`_apply_deletes`). `columns` are the columns to keep, `from` a CTE or relation with
+    `_cdc_position`. With `expressions` beside the key it is the latest of what they tell apart, too.
 #}
 {% macro _latest_by_key(from, key, columns, order_by="_cdc_position", expressions=[]) %}
     {%- if not key -%}

@@ -13,9 +13,9 @@
 
 
 {#
-    The columns that an event may not have sent (_row_images in this folder), in a guarded merge. Each has a position of its
-    own, the event's that brought the value, so of two rows of one key the value with the higher position holds, in whatever
-    order they are merged. A delete between the two rows ends the older one, and its values with it.
+    The columns that an event may not have sent (_row_images in this folder), in a guarded merge. Each has a position of
+    its own, the event's that brought the value, so of two rows of one key the value with the higher position holds, in
+    whatever order they are merged. A delete between the two rows ends the older one, and its values with it.
 #}
 {% macro _is_filled_in(name, feed) %}
     {#- With the past of its key a row has the values already (_changes_with_past). -#}
@@ -25,7 +25,10 @@
     {%- if name in ["_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"] -%}
         {{ return(alluvium._columns_of_unavailable_values(feed) | length > 0) }}
     {%- endif -%}
-    {#- Of one column alone: a merge asks for each, and a table of 300 columns took 40 s to render where each asked about all. -#}
+    {#-
+        Of one column alone: a merge asks for each, and a table of 300 columns took 40 s to render where each asked
+        about all.
+    -#}
     {%- set column = feed.columns | selectattr("name", "equalto", name) | first -%}
     {{ return(column is defined and alluvium._may_be_unavailable(column, feed)) }}
 {% endmacro %}
@@ -71,7 +74,10 @@
 {%- endmacro %}
 
 
-{# Whether an event that is older than the row brings a value that the row does not have; one after a hard delete has none. #}
+{#
+    Whether an event that is older than the row brings a value that the row does not have; one after a hard delete has
+    none.
+#}
 {% macro _brings_unavailable_value(feed, delete_policy) -%}
     {{ "not target._is_deleted and " if delete_policy == "hard" }}exists(
     {{ alluvium._literal_array(alluvium._columns_of_unavailable_values(feed)) }},

@@ -11,7 +11,9 @@
     {%- set after = alluvium._applied_batch_below(this, upstream, newest) if is_incremental() else 0 -%}
     {#- Another run has replaced the log since this model began to compile. -#}
     {%- if not after and is_incremental() and alluvium._reads_own_log(model) and alluvium._reason_to_rebuild(this) -%}
-        {{ exceptions.raise_compiler_error("model " ~ model.name ~ ": " ~ alluvium._reason_to_rebuild(this) ~ " while it was compiled; run it again.") }}
+        {{ exceptions.raise_compiler_error(
+            "model " ~ model.name ~ ": " ~ alluvium._reason_to_rebuild(this) ~ " while it was compiled; run it again."
+        ) }}
     {%- endif -%}
     {%- do alluvium._remember("pending_batch." ~ upstream.identifier, this, newest) -%}
     {%- do alluvium._remember("pending_generation." ~ upstream.identifier, this, alluvium._generation(upstream)) -%}
@@ -25,7 +27,10 @@
 #}
 {% macro _applied_batch_below(table, upstream, newest) %}
     {%- set applied = alluvium._applied_batch(table, upstream.identifier) -%}
-    {%- set is_same = alluvium._table_property(table, "applied_generation." ~ upstream.identifier) == alluvium._generation(upstream) -%}
+    {%- set is_same =
+        alluvium._table_property(
+            table, "applied_generation." ~ upstream.identifier
+        ) == alluvium._generation(upstream) -%}
     {{ return(applied if is_same and applied <= newest else 0) }}
 {% endmacro %}
 
@@ -61,13 +66,15 @@
 
 
 {#
-    How far a table has applied a log that it does not read any more, since that was renamed or another one took its place: _latest_upstream_batch would take that for its newest
-    batch. Before the properties of the log that it reads, so that a run that is killed in between gives a new generation once more.
+    How far a table has applied a log that it does not read any more, since that was renamed or another one took its
+    place: _latest_upstream_batch would take that for its newest batch. Before the properties of the log that it reads,
+    so that a run that is killed in between gives a new generation once more.
 #}
 {% macro _forget_other_log(properties) %}
     {%- if alluvium._reads_own_log(model) and "applied_batch." in properties | join(" ") -%}
         {%- set names = [] -%}
-        {%- for name in alluvium._table_properties(this) if modules.re.match("applied_(batch|generation)[.]", name) and name not in properties -%}
+        {%- for name in alluvium._table_properties(this)
+            if modules.re.match("applied_(batch|generation)[.]", name) and name not in properties -%}
             {%- do names.append(name) -%}
         {%- endfor -%}
         {%- do alluvium._unset_properties(this, names) if names -%}
@@ -82,7 +89,8 @@
     {%- endif -%}
     {%- set properties = {
         "applied_batch." ~ upstream_identifier: alluvium._pending_batch(upstream_identifier),
-        "applied_generation." ~ upstream_identifier: alluvium._remembered("pending_generation." ~ upstream_identifier, this),
+        "applied_generation."
+        ~ upstream_identifier: alluvium._remembered("pending_generation." ~ upstream_identifier, this),
     } -%}
     {#- A table that is built anew has no properties yet. -#}
     {%- if alluvium._generation(this) == "none" -%}
@@ -90,7 +98,8 @@
         {%- do properties.update({"key": alluvium._remembered("key", this)}) if alluvium._remembered("key", this) -%}
         {%- set purge = alluvium._remembered("purged." ~ upstream_identifier, this) -%}
         {%- do properties.update({"purged." ~ upstream_identifier: purge}) if purge -%}
-    {%- elif alluvium._reads_own_log(model) and "applied_batch." ~ upstream_identifier not in alluvium._table_properties(this) -%}
+    {%- elif alluvium._reads_own_log(model)
+        and "applied_batch." ~ upstream_identifier not in alluvium._table_properties(this) -%}
         {#- The log has another name than before, and other batches: marts take the table whole. -#}
         {%- do properties.update({"generation": alluvium._run_id()}) -%}
     {%- endif -%}
@@ -99,9 +108,10 @@
 
 
 {#
-    Deletion vectors make a merge three to five times as fast where the rows that it replaces are scattered. They are not for all tables: where a table may
-    have some, each reading looks through all of its files once more (Delta 3.3.3; 0.28 s of processor time for 0.15 s, of a small one), and a change log
-    or a mart that is overwritten has none. A model may say otherwise in its `tblproperties`.
+    Deletion vectors make a merge three to five times as fast where the rows that it replaces are scattered. They are
+    not for all tables: where a table may have some, each reading looks through all of its files once more (Delta 3.3.3;
+    0.28 s of processor time for 0.15 s, of a small one), and a change log or a mart that is overwritten has none. A
+    model may say otherwise in its `tblproperties`.
 #}
 {% macro _properties_of_merged_table() %}
     {%- set name = "delta.enableDeletionVectors" -%}
@@ -123,13 +133,19 @@
 {% endmacro %}
 
 
-{# Whether the model asked for pending batches when it compiled, and none of its upstreams has one, nor anything else makes other rows. #}
+{#
+    Whether the model asked for pending batches when it compiled, and none of its upstreams has one, nor anything else
+    makes other rows.
+#}
 {% macro _is_up_to_date() %}
     {%- set level = [] -%}
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
         {%- do level.append(alluvium._is_up_to_date_with(graph.nodes[parent].alias)) -%}
     {%- endfor -%}
-    {{ return(true in level and false not in level and not alluvium._remembered_resets() and not alluvium._remembered("tracked_columns", this)) }}
+    {{ return(
+        true in level and false not in level and not alluvium._remembered_resets()
+        and not alluvium._remembered("tracked_columns", this)
+    ) }}
 {% endmacro %}
 
 
@@ -141,7 +157,10 @@
 
 {% macro _has_nothing_to_apply(change_log, feed, batches, resets) %}
     {%- do alluvium._remember("columns", this, alluvium._fingerprint_of_columns(feed)) if not is_incremental() -%}
-    {{ return(batches and is_incremental() and alluvium._apply_schema_change(feed, change_log, batches.after) and batches.after == batches.until and not resets) }}
+    {{ return(
+        batches and is_incremental() and alluvium._apply_schema_change(feed, change_log, batches.after)
+        and batches.after == batches.until and not resets
+    ) }}
 {% endmacro %}
 
 

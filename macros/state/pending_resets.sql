@@ -10,9 +10,11 @@
     {%- set known = alluvium._known_reset(this) if is_incremental() else "" -%}
     {%- set resets = [] -%}
     {%- if snapshotted_with or batches.after != batches.until -%}
-        {%- set news = alluvium._query_rows(alluvium._new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
+        {%- set news =
+            alluvium._query_rows(alluvium._new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
         {%- do feed.update({"lacks_values": news.lacks_values}) -%}
-        {%- do alluvium._require_no_broken_dump("current_state", change_log, feed, batches, known) if feed.full_dumps and known -%}
+        {%- do alluvium._require_no_broken_dump("current_state", change_log, feed, batches, known)
+            if feed.full_dumps and known -%}
         {%- if news.has_whole_deletes -%}
             {%- do alluvium._warn(
                 feed.name ~ ": deletes show more of their rows than a key. "
@@ -21,9 +23,13 @@
                 ~ ("`default`" if feed.connector == "oracle" else "which it is")
             ) -%}
         {%- endif -%}
-        {#- The row that kept a snapshot from deleting may have been mended: the end of that snapshot is in an older batch. -#}
+        {#-
+            The row that kept a snapshot from deleting may have been mended: the end of that snapshot is in an older
+            batch.
+        -#}
         {%- set newest = [known, news.newest_reset or "", news.newest_snapshot or ""] | max -%}
-        {%- set lowest = [news.oldest_change or newest, news.oldest_reset or newest, news.oldest_snapshot or newest] | min -%}
+        {%- set lowest =
+            [news.oldest_change or newest, news.oldest_reset or newest, news.oldest_snapshot or newest] | min -%}
         {#- Also where nothing lies below it yet: what comes late may. -#}
         {%- if newest > lowest or newest > known -%}
             {#- A contested key's past may reach back behind the oldest change. -#}

@@ -10,8 +10,8 @@
 
 
 {#
-    Rows that it lacks are deleted already, and one of them may be in the line that nobody can read. Below a newer reset that holds
-    they are gone in any case.
+    Rows that it lacks are deleted already, and one of them may be in the line that nobody can read. Below a newer reset
+    that holds they are gone in any case.
 #}
 {% macro _require_no_broken_dump(caller_name, change_log, feed, batches, known) %}
     {%- set broken = alluvium._query_rows(alluvium._broken_dump_sql(change_log, feed, batches, known))[0].file_path -%}
@@ -19,7 +19,8 @@
         {% do alluvium._raise_invalid(
             caller_name ~ ": source " ~ feed.name,
             "full dump", broken,
-            "a file without rejected lines, since " ~ this ~ " has deleted what the other files of its dump lack; land it anew, whole, under the same path, or have its dump delete nothing by "
+            "a file without rejected lines, since " ~ this
+            ~ " has deleted what the other files of its dump lack; land it anew, whole, under the same path, or have its dump delete nothing by "
             ~ alluvium._rebuild_command(this)
         ) %}
     {%- endif -%}
@@ -37,8 +38,8 @@ where startswith(position, '{{ known }}')
 
 
 {#
-    The files of full dumps with a line that is rejected. A file that was landed anew, or read again, is what its newest batch has: that is
-    what a change log built anew would have of it. A position is any that lies in the dump.
+    The files of full dumps with a line that is rejected. A file that was landed anew, or read again, is what its newest
+    batch has: that is what a change log built anew would have of it. A position is any that lies in the dump.
 #}
 {% macro _broken_dump_files_sql(change_log, feed, batches, above) -%}
 select
@@ -56,13 +57,18 @@ having max(if(_cdc_kind = 'rejected', _cdc_batch, null)) = max(_cdc_batch)
 
 {# The newest reset that this model knows of in this run, with what its new batches bring. #}
 {% macro _latest_reset() %}
-    {{ return(alluvium._remembered("reset_at", this) or (alluvium._known_reset(this) if is_incremental() else "") if alluvium._is_run() else "") }}
+    {{ return(
+        alluvium._remembered("reset_at", this) or (alluvium._known_reset(this) if is_incremental() else "")
+        if alluvium._is_run() else ""
+    ) }}
 {% endmacro %}
 
 
 {# Of those that _pending_resets() found, and of the newest one. #}
 {% macro _positions_of_resets(resets) %}
-    {{ return((resets | map(attribute="position") | list + [alluvium._latest_reset()]) | reject("equalto", "") | unique | sort) }}
+    {{ return(
+        (resets | map(attribute="position") | list + [alluvium._latest_reset()]) | reject("equalto", "") | unique | sort
+    ) }}
 {% endmacro %}
 
 
@@ -74,15 +80,18 @@ having max(if(_cdc_kind = 'rejected', _cdc_batch, null)) = max(_cdc_batch)
 
 
 {#
-    A reset that only another table's log has seen changes rows without a batch of this table's own; a new generation has
-    marts take the state whole.
+    A reset that only another table's log has seen changes rows without a batch of this table's own; a new generation
+    has marts take the state whole.
 #}
 {% macro _reset_properties(applied_batches) %}
     {%- set reset_at = alluvium._remembered("reset_at", this) -%}
     {%- if not reset_at or reset_at == alluvium._known_reset(this) -%}
         {{ return({}) }}
     {%- endif -%}
-    {{ return({"reset_at": reset_at} if applied_batches else {"reset_at": reset_at, "generation": alluvium._run_id()}) }}
+    {{
+        return(
+            {"reset_at": reset_at} if applied_batches else {"reset_at": reset_at, "generation": alluvium._run_id()}
+        ) }}
 {% endmacro %}
 
 
@@ -168,14 +177,17 @@ from (
 
 
 {#
-    The resets from a position on that no rejected line keeps from being one, oldest first, as {position, micros}. Few logs have a
-    reset and a rejected line: to ask for the two one after the other takes a fifth of the time of the whole query, which
-    took more than a state's own merge (Spark 3.5.7, a thousand rows).
+    The resets from a position on that no rejected line keeps from being one, oldest first, as {position, micros}. Few
+    logs have a reset and a rejected line: to ask for the two one after the other takes a fifth of the time of the whole
+    query, which took more than a state's own merge (Spark 3.5.7, a thousand rows).
 #}
 {% macro _standing_resets(change_log, feed, batches, snapshotted_with, above) %}
-    {%- set resets = alluvium._query_rows(alluvium._resets_sql(change_log, feed, batches, snapshotted_with, above, false)) -%}
+    {%- set resets =
+        alluvium._query_rows(alluvium._resets_sql(change_log, feed, batches, snapshotted_with, above, false)) -%}
     {%- set has_rejected = resets and alluvium._query_rows(alluvium._rejected_line_sql(change_log, batches)) -%}
-    {%- set standing = alluvium._query_rows(alluvium._resets_sql(change_log, feed, batches, snapshotted_with, above)) if has_rejected else resets -%}
+    {%- set standing =
+        alluvium._query_rows(alluvium._resets_sql(change_log, feed, batches, snapshotted_with, above)) if has_rejected
+        else resets -%}
     {{ return(standing | sort(attribute="position", case_sensitive=true)) }}
 {% endmacro %}
 
@@ -191,8 +203,9 @@ limit 1
 
 
 {#
-    A snapshot of which a row is rejected closes nothing: that row has not vanished. Nor does one that ends after a line came of which nobody
-    knows what it was, unless the file was written before the snapshot was taken; of a full dump the file says it.
+    A snapshot of which a row is rejected closes nothing: that row has not vanished. Nor does one that ends after a line
+    came of which nobody knows what it was, unless the file was written before the snapshot was taken; of a full dump
+    the file says it.
 #}
 {% macro _resets_sql(change_log, feed, batches, snapshotted_with, above, without_rejected=true) -%}
 select
@@ -244,8 +257,9 @@ group by position
 
 
 {#
-    The end of a snapshot of all tables, from other tables' logs. It has the batch in which this table's own rows of that snapshot came;
-    of a table that the snapshot found empty nothing came, and any line that nobody can read may have been one.
+    The end of a snapshot of all tables, from other tables' logs. It has the batch in which this table's own rows of
+    that snapshot came; of a table that the snapshot found empty nothing came, and any line that nobody can read may
+    have been one.
 #}
 {% macro _resets_of_other_logs_sql(others, change_log, feed, batches, above) -%}
 select
@@ -280,9 +294,11 @@ left join (
 
 
 {#
-    Rejected lines but for those of a file that was landed anew with another length, as one is that was listed while it was being
-    written: the file is what its newest batch has, and that is what a change log built anew would have of it. When the file was written
-    its other lines say, too: S3 dates an object by the start of a multipart upload, which a sink begins with the first line.
+    Rejected lines but for those of a file that was landed anew with another length, as one is that was listed while it
+    was being
+    written: the file is what its newest batch has, and that is what a change log built anew would have of it. When the
+    file was written its other lines say, too: S3 dates an object by the start of a multipart upload, which a sink
+    begins with the first line.
 #}
 {% macro _standing_rejections_sql(change_log, batches) -%}
 select
@@ -312,20 +328,27 @@ where rejected._cdc_kind = 'rejected'
         {{ return("_cdc_kind = 'truncate'") }}
     {%- endif -%}
     {#- Any row of a full dump says where that lies, also one that says of a row that it is deleted. -#}
-    {%- set ends = "_cdc_kind in ('change', 'purged') and _cdc_snapshot is not null" if feed.full_dumps else alluvium._ends_snapshot(["last", "last_in_data_collection"]) -%}
+    {%- set ends = "_cdc_kind in ('change', 'purged') and _cdc_snapshot is not null" if feed.full_dumps
+        else alluvium._ends_snapshot(["last", "last_in_data_collection"]) -%}
     {{ return("(_cdc_kind = 'truncate' or (" ~ ends ~ "))") }}
 {% endmacro %}
 
 
-{# Debezium marks the last row of each table of a snapshot, and the last one of all with `last`; one that was purged is where it was. #}
+{#
+    Debezium marks the last row of each table of a snapshot, and the last one of all with `last`; one that was purged is
+    where it was.
+#}
 {% macro _ends_snapshot(markers) %}
-    {{ return("_cdc_kind in ('change', 'purged') and _cdc_op = 'r' and _cdc_snapshot in ('" ~ markers | join("', '") ~ "')") }}
+    {{ return(
+        "_cdc_kind in ('change', 'purged') and _cdc_op = 'r' and _cdc_snapshot in ('" ~ markers | join("', '") ~ "')"
+    ) }}
 {% endmacro %}
 
 
 {# A snapshot resets the table below all of its rows, which share their source position. #}
 {% macro _reset_position(feed) %}
-    {%- set is_of_snapshot = "_cdc_kind <> 'truncate' and _cdc_snapshot is not null" if feed.full_dumps else "_cdc_op = 'r' and _cdc_snapshot like 'last%'" -%}
+    {%- set is_of_snapshot = "_cdc_kind <> 'truncate' and _cdc_snapshot is not null" if feed.full_dumps
+        else "_cdc_op = 'r' and _cdc_snapshot like 'last%'" -%}
     {{ return("if(" ~ is_of_snapshot ~ ", " ~ alluvium._snapshot_start(feed) ~ ", _cdc_position)") }}
 {% endmacro %}
 
@@ -335,7 +358,8 @@ where rejected._cdc_kind = 'rejected'
     {%- if feed.snapshots == "partial" -%}
         {{ return("cast(null as string)") }}
     {%- endif -%}
-    {%- set is_of_snapshot = "_cdc_snapshot is not null" if feed.full_dumps else "_cdc_op = 'r' and not _cdc_snapshot <=> 'incremental'" -%}
+    {%- set is_of_snapshot =
+        "_cdc_snapshot is not null" if feed.full_dumps else "_cdc_op = 'r' and not _cdc_snapshot <=> 'incremental'" -%}
     {{ return("if(" ~ is_of_snapshot ~ ", " ~ alluvium._snapshot_start(feed) ~ ", null)") }}
 {% endmacro %}
 

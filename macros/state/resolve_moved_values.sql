@@ -1,18 +1,20 @@
 {#
-    The values that a create has not brought, because the row moved here from another key: they are the ones that the row
-    had under the old key. The delete that is the other half of the move has the source position of the create (Debezium
-    3.6.3; nothing else in the events says that the two belong together). Asked for after a state has applied its
-    batches, of rows that have moved no earlier than the oldest change of these: what comes late may bring the other
-    half, a newer value under the old key, or the delete of the row whose value was taken for the moved one's: each row is
-    looked up anew, and what is not found any more is not known any more. A row that had moved there, too, is followed
-    from key to key, one step a time.
+    The values that a create has not brought, because the row moved here from another key: they are the ones that the
+    row had under the old key. The delete that is the other half of the move has the source position of the create
+    (Debezium 3.6.3; nothing else in the events says that the two belong together). Asked for after a state has applied
+    its batches, of rows that have moved no earlier than the oldest change of these: what comes late may bring the other
+    half, a newer value under the old key, or the delete of the row whose value was taken for the moved one's: each row
+    is looked up anew, and what is not found any more is not known any more. A row that had moved there, too, is
+    followed from key to key, one step a time.
 #}
 {% macro _resolve_moved_values() %}
     {%- set since = alluvium._remembered("oldest_change", this) -%}
     {%- if alluvium._is_state(model) and since -%}
         {%- set feed = alluvium._feed_of_node("resolve_moved_values", model) -%}
         {%- if alluvium._follows_moves(feed) and alluvium._has_moved_rows() -%}
-            {%- do alluvium._follow_moved_rows(feed, alluvium._moved_rows_sql(since[:alluvium._source_position_length(feed)])) -%}
+            {%- do alluvium._follow_moved_rows(
+                    feed, alluvium._moved_rows_sql(since[:alluvium._source_position_length(feed)])
+                ) -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
@@ -20,11 +22,17 @@
 
 {# Few tables have one: asked first, because this costs a fifth of what the queries for the moves themselves do. #}
 {% macro _has_moved_rows() %}
-    {{ return(alluvium._query_rows("select 1 as moved from " ~ this ~ " where _cdc_moved_columns is not null limit 1") | length > 0) }}
+    {{ return(
+        alluvium._query_rows("select 1 as moved from " ~ this ~ " where _cdc_moved_columns is not null limit 1")
+        | length > 0
+    ) }}
 {% endmacro %}
 
 
-{# A declared order does not say which two events belong together; where keys are contested, the values would be gone again with the next event of the key. #}
+{#
+    A declared order does not say which two events belong together; where keys are contested, the values would be gone
+    again with the next event of the key.
+#}
 {% macro _follows_moves(feed) %}
     {{ return(
         alluvium._columns_of_unavailable_values(feed) | length > 0
@@ -35,14 +43,16 @@
 
 
 {% macro _oldest_created_position(moved) %}
-    {{ return(alluvium._query_rows("select min(_cdc_created_position) as created_position from " ~ moved)[0].created_position) }}
+    {{ return(
+        alluvium._query_rows("select min(_cdc_created_position) as created_position from " ~ moved)[0].created_position
+    ) }}
 {% endmacro %}
 
 
 {#
-    Each step is written down, since the next one starts from it; as views they would double the plan with every step (a chain of
-    four took two minutes in Spark 3.5.7, from views and from the session's cache). A chain of more than a hundred
-    keys stays unresolved.
+    Each step is written down, since the next one starts from it; as views they would double the plan with every step (a
+    chain of four took two minutes in Spark 3.5.7, from views and from the session's cache). A chain of more than a
+    hundred keys stays unresolved.
 #}
 {% macro _follow_moved_rows(feed, moved_rows) %}
     {%- set moves, found = alluvium._beside_model("moves"), alluvium._beside_model("moved_values") -%}
@@ -57,8 +67,11 @@
             {%- endif -%}
             {%- do run_query("insert into " ~ moves ~ "\n" ~ alluvium._moves_sql(feed, moved, oldest, step)) -%}
             {%- do run_query("insert into " ~ found ~ "\n" ~ alluvium._values_left_in_state_sql(feed, moves, step)) -%}
-            {%- if alluvium._query_rows("select 1 as missing from " ~ alluvium._moves_without_values(feed, moves, found, step) ~ " limit 1") -%}
-                {%- do run_query("insert into " ~ found ~ "\n" ~ alluvium._values_in_log_sql(feed, moves, found, step)) -%}
+            {%- if alluvium._query_rows(
+                "select 1 as missing from " ~ alluvium._moves_without_values(feed, moves, found, step) ~ " limit 1"
+            ) -%}
+                {%- do
+                    run_query("insert into " ~ found ~ "\n" ~ alluvium._values_in_log_sql(feed, moves, found, step)) -%}
             {%- endif -%}
             {%- do steps.append(step) -%}
         {%- endif -%}
@@ -126,7 +139,9 @@ where
 
 {# Of the create that has not brought a value. #}
 {% macro _created_position() %}
-    {{ return("array_max(transform(_cdc_moved_columns, name -> coalesce(_cdc_value_positions[name], _cdc_image_position)))") }}
+    {{ return(
+        "array_max(transform(_cdc_moved_columns, name -> coalesce(_cdc_value_positions[name], _cdc_image_position)))"
+    ) }}
 {% endmacro %}
 
 
@@ -142,7 +157,10 @@ where
 {%- endmacro %}
 
 
-{# No row where the other half of the move is not there yet, and none where several rows were deleted at its position: nothing says which it was. #}
+{#
+    No row where the other half of the move is not there yet, and none where several rows were deleted at its position:
+    nothing says which it was.
+#}
 {% macro _moves_sql(feed, moved, oldest, step) -%}
 {%- set length = alluvium._source_position_length(feed) -%}
 {%- set old_key = [] -%}
@@ -211,7 +229,10 @@ found as (
 {%- endmacro %}
 
 
-{# Of the values of a state's row: an image that has come late may have none of its own, and what it leaves is older than it is. #}
+{#
+    Of the values of a state's row: an image that has come late may have none of its own, and what it leaves is older
+    than it is.
+#}
 {% macro _oldest_value_position(row, names) %}
     {{ return("array_min(transform(" ~ names ~ ", name -> " ~ alluvium._value_position(row, "name") ~ "))") }}
 {% endmacro %}
@@ -241,7 +262,8 @@ images_before as (
 ),
 
 newest_images as (
-    {{ alluvium._latest_by_key("images_before", feed.key, feed.key + ["_cdc_op", "_cdc_image", "_cdc_wanted_columns"]) | indent(4) }}
+    {{ alluvium._latest_by_key("images_before", feed.key, feed.key + ["_cdc_op", "_cdc_image", "_cdc_wanted_columns"])
+        | indent(4) }}
 ),
 
 found as (
@@ -305,10 +327,17 @@ from {{ from }}
     {%- set conditions = ["not " ~ alluvium._unresolved_after_moves() ~ " <=> target._cdc_unresolved_columns"] -%}
     {%- for name in held -%}
         {%- set column = alluvium._quoted_identifier(name) -%}
-        {%- do values.update({name: "if(" ~ alluvium._is_moved(name) ~ ", " ~ alluvium._found_value(feed, name) ~ ", target." ~ column ~ ")"}) -%}
+        {%- do values.update(
+            {
+                name: "if(" ~ alluvium._is_moved(name) ~ ", " ~ alluvium._found_value(feed, name) ~ ", target." ~ column
+                ~ ")"
+            }
+        ) -%}
         {%- do conditions.append(alluvium._is_resolved_otherwise(name, feed)) -%}
     {%- endfor -%}
-    {%- do values.update({"_cdc_unresolved_columns": alluvium._unresolved_after_moves(), "_cdc_batch": alluvium._latest_pending_batch()}) -%}
+    {%- do values.update(
+        {"_cdc_unresolved_columns": alluvium._unresolved_after_moves(), "_cdc_batch": alluvium._latest_pending_batch()}
+    ) -%}
     {{ return(alluvium._merge_sql(this, alluvium._found_values_sql(feed, moved_rows, found, held), {
         "on": alluvium._same_key(feed, "target", "source"),
         "update_when": conditions | join("\nor "),
@@ -338,7 +367,8 @@ from {{ from }}
 
 {% macro _unresolved_after_moves() -%}
     {{ alluvium._array_or_null(
-        "array_except(array_union(coalesce(target._cdc_unresolved_columns, array()), target._cdc_moved_columns), source._cdc_found_columns)"
+        "array_except(array_union(coalesce(target._cdc_unresolved_columns, array()), target._cdc_moved_columns), "
+        "source._cdc_found_columns)"
     ) }}
 {%- endmacro %}
 
@@ -352,7 +382,8 @@ from {{ from }}
     {%- set column = alluvium._quoted_identifier(name) -%}
     {%- set type = alluvium._column_of(feed, name).data_type -%}
     {{ return(
-        alluvium._is_moved(name, target) ~ " and not " ~ alluvium._comparable(source ~ "." ~ column, type) ~ " <=> " ~ alluvium._comparable(target ~ "." ~ column, type)
+        alluvium._is_moved(name, target) ~ " and not " ~ alluvium._comparable(source ~ "." ~ column, type) ~ " <=> "
+        ~ alluvium._comparable(target ~ "." ~ column, type)
     ) }}
 {% endmacro %}
 

@@ -1,14 +1,17 @@
 {#
-    Each event with the newest image of its key's row up to it: a delete brings none. `_cdc_image` is a struct of the columns
-    outside the key and of where they are from: `_cdc_position`, the event's; `_cdc_value_positions`, for a column whose value
-    is from an earlier event, because the source has not sent it again, that event's; `_cdc_moved_columns`, those that a
-    create has not brought, because the row moved here from another key; `_cdc_unresolved_columns`, all whose value is not
-    known from these events. The last three are NULL where they would be empty.
-    A column's value lasts until its row ends, by a delete or by a create that does not bring it.
-    `from` has row changes of a change log.
+    Each event with the newest image of its key's row up to it: a delete brings none. `_cdc_image` is a struct of the
+    columns outside the key and of where they are from: `_cdc_position`, the event's; `_cdc_value_positions`, for a
+    column whose value is from an earlier event, because the source has not sent it again, that event's;
+    `_cdc_moved_columns`, those that a create has not brought, because the row moved here from another key;
+    `_cdc_unresolved_columns`, all whose value is not known from these events. The last three are NULL where they would
+    be empty. A column's value lasts until its row ends, by a delete or by a create that does not bring it. `from` has
+    row changes of a change log.
 #}
 {% macro _row_images(from, feed) -%}
-{#- Where each of the events has its values, as in most batches, none is looked for in others (_pending_resets says so of a state's). -#}
+{#-
+    Where each of the events has its values, as in most batches, none is looked for in others (_pending_resets says so
+    of a state's).
+-#}
 {%- set has_all_values = feed.lacks_values is sameas false and not alluvium._has_reused_keys(feed) -%}
 {%- set held = [] if has_all_values else alluvium._columns_of_unavailable_values(feed) -%}
 {%- set image = [] -%}
@@ -21,7 +24,9 @@
 {%- do image.append(alluvium._unavailable_columns_where(held, "is_moved") ~ " as _cdc_moved_columns") -%}
 {#- A NULL that a row's feed ignores is no value that its source had: where none has come, NULL is the value. -#}
 {%- set unresolvable = held if alluvium._has_unavailable_values(feed) else [] -%}
-{%- do image.append(alluvium._unavailable_columns_where(unresolvable, "is_known is not true") ~ " as _cdc_unresolved_columns") -%}
+{%- do image.append(
+        alluvium._unavailable_columns_where(unresolvable, "is_known is not true") ~ " as _cdc_unresolved_columns"
+    ) -%}
 select
     *,
     last_value(if(_cdc_op = 'd', null, struct(
@@ -50,12 +55,15 @@ from {{ from }}
 
 
 {#
-    Nothing where an update leaves the value as it was; one that was stored elsewhere may be another. In the log the value is NULL where the source
-    has not sent it.
+    Nothing where an update leaves the value as it was; one that was stored elsewhere may be another. In the log the
+    value is NULL where the source has not sent it.
 #}
 {% macro _value_in_event(name) -%}
-    {%- set is_unavailable = "coalesce(array_contains(_cdc_unavailable_columns, " ~ alluvium._string_literal(name) ~ "), false)" -%}
-    {%- set is_elsewhere = "coalesce(exists(_cdc_unavailable_columns, name -> startswith(name, " ~ alluvium._string_literal(name ~ ": ") ~ ")), false)" -%}
+    {%- set is_unavailable =
+        "coalesce(array_contains(_cdc_unavailable_columns, " ~ alluvium._string_literal(name) ~ "), false)" -%}
+    {%- set is_elsewhere =
+        "coalesce(exists(_cdc_unavailable_columns, name -> startswith(name, " ~ alluvium._string_literal(name ~ ": ")
+        ~ ")), false)" -%}
     if({{ is_unavailable }} and _cdc_op = 'u' and not {{ is_elsewhere }}, null, struct(
         if(_cdc_op = 'd', null, {{ alluvium._quoted_identifier(name) }}) as value,
         _cdc_position as position,
@@ -77,9 +85,15 @@ from {{ from }}
     {%- endif -%}
     {%- set entries = [] -%}
     {%- for name in names -%}
-        {%- do entries.append(alluvium._string_literal(name) ~ ", coalesce(" ~ alluvium._filled_value(name) ~ ".position, '')") -%}
+        {%- do entries.append(
+                alluvium._string_literal(name) ~ ", coalesce(" ~ alluvium._filled_value(name) ~ ".position, '')"
+            ) -%}
     {%- endfor -%}
-    {{ return(alluvium._map_or_null("map_filter(map(" ~ entries | join(", ") ~ "), (name, position) -> position <> _cdc_position)")) }}
+    {{ return(
+        alluvium._map_or_null(
+            "map_filter(map(" ~ entries | join(", ") ~ "), (name, position) -> position <> _cdc_position)"
+        )
+    ) }}
 {%- endmacro %}
 
 

@@ -9,7 +9,11 @@ from (
         struct(_cdc_position as position, _cdc_op as op, {{ alluvium._image_of_event(feed) }} as image) as _cdc_event,
         {{ alluvium._begins_transaction(feed) | indent(8) }} as _cdc_begins_transaction
     from (
-        {{ alluvium._marked_as_reused(alluvium._delivered_once(alluvium._changes_after_reset(from, feed, resets) if resets else from, feed), feed, key) | indent(8) }}
+        {{ alluvium._marked_as_reused(
+                alluvium._delivered_once(alluvium._changes_after_reset(from, feed, resets) if resets else from, feed),
+                feed, key
+            )
+            | indent(8) }}
     ) as marked
     where _cdc_is_contested
 ) as events
@@ -23,7 +27,8 @@ group by {{ key }}
     {{ alluvium._latest_by_key(
         from | string | indent(4),
         feed.key,
-        feed.columns | map(attribute="name") | list + ["_cdc_op", "_cdc_position", "_cdc_source_ts", "_cdc_transaction_id"],
+        feed.columns | map(attribute="name") | list
+        + ["_cdc_op", "_cdc_position", "_cdc_source_ts", "_cdc_transaction_id"],
         expressions=[alluvium._position_of_event(feed), "_cdc_op"]
     ) | indent(4) }}
 ) as delivered
@@ -70,7 +75,8 @@ from (
 
 
 {#
-    Whether two events are of one transaction: by its id, and where one of them has none by what their positions say of it.
+    Whether two events are of one transaction: by its id, and where one of them has none by what their positions say of
+    it.
 #}
 {% macro _is_same_transaction(feed, one, other) %}
     {%- set by_position = alluvium._is_same_time(one, other) if alluvium._has_declared_order(feed)
@@ -80,9 +86,9 @@ from (
 
 
 {#
-    Changes of one transaction have its commit in common (SQL Server's LSN, Oracle's SCN), or the end of the one before (PostgreSQL). Without
-    `source.sequence` PostgreSQL's have the lsn in its place, and at least the time; where they have no time either, nothing tells
-    transactions apart.
+    Changes of one transaction have its commit in common (SQL Server's LSN, Oracle's SCN), or the end of the one before
+    (PostgreSQL). Without `source.sequence` PostgreSQL's have the lsn in its place, and at least the time; where they
+    have no time either, nothing tells transactions apart.
 #}
 {% macro _is_same_commit(feed, one, other) %}
     {%- set length_of_commit = {"sqlserver": 22, "oracle": 24}.get(feed.connector) -%}
@@ -103,7 +109,12 @@ from (
 
 
 {% macro _begins_transaction(feed) %}
-    {{ return("not " ~ alluvium._is_same_transaction(feed, alluvium._transaction_of(feed), alluvium._transaction_of(feed, "_cdc_before."))) }}
+    {{ return(
+        "not "
+        ~ alluvium._is_same_transaction(
+            feed, alluvium._transaction_of(feed), alluvium._transaction_of(feed, "_cdc_before.")
+        )
+    ) }}
 {% endmacro %}
 
 
@@ -117,11 +128,13 @@ from (
 
 
 {#
-    The rows of a key after its events in order: a snapshot row replaces them, a create adds one, an update replaces the newest (of several
-    nothing says which), a delete ends the one that it shows, or the oldest where it shows none of several. A commit leaves one row, the newest:
-    the delete of another one is missing.
+    The rows of a key after its events in order: a snapshot row replaces them, a create adds one, an update replaces the
+    newest (of several nothing says which), a delete ends the one that it shows, or the oldest where it shows none of
+    several. A commit leaves one row, the newest: the delete of another one is missing.
 #}
-{% macro _rows_after_events(events="collect_list(struct(_cdc_event as event, _cdc_begins_transaction as begins_transaction))") -%}
+{% macro _rows_after_events(
+        events="collect_list(struct(_cdc_event as event, _cdc_begins_transaction as begins_transaction))"
+    ) -%}
 aggregate(
     flatten(transform(
         array_sort({{ events }}, (one, other) -> if(one.event.position < other.event.position, -1, 1)),
@@ -163,9 +176,10 @@ aggregate(
 
 
 {#
-    The changes to order where keys may be contested: the new ones, and all of a key whose past counts. That is one of which an
-    event came late, whose row is living when another one takes its key, that a delete left a living row, or one of whose new events lacks values; and one of which the newest
-    event is a delete of a row that is no more, since a truncate or a snapshot came late.
+    The changes to order where keys may be contested: the new ones, and all of a key whose past counts. That is one of
+    which an event came late, whose row is living when another one takes its key, that a delete left a living row, or
+    one of whose new events lacks values; and one of which the newest event is a delete of a row that is no more, since
+    a truncate or a snapshot came late.
 #}
 {% macro _changes_with_past(change_log, feed, batches, resets=[]) -%}
 -- The row changes that this state has not applied.
@@ -224,7 +238,10 @@ changes as (
 {%- endmacro %}
 
 
-{# The latest event of each key with the row that lives after it: of a contested key its newest, though the event be a delete. #}
+{#
+    The latest event of each key with the row that lives after it: of a contested key its newest, though the event be a
+    delete.
+#}
 {% macro _settled_rows(latest, contested, feed) -%}
 select
     {{ alluvium._column_list(feed.key + alluvium._state_lineage_columns(), "latest.") | join(",\n    ") }},

@@ -2,7 +2,10 @@
 {%- if alluvium._has_nothing_to_apply(change_log, feed, batches, resets) -%}
 {{ alluvium._no_rows_sql() }}
 {%- else -%}
-{{ alluvium._keyed_rows(alluvium._current_state_sql(change_log, feed, delete_policy, batches, resets), feed, feed.key) }}
+{{
+    alluvium._keyed_rows(
+        alluvium._current_state_sql(change_log, feed, delete_policy, batches, resets), feed, feed.key
+    ) }}
 {%- endif -%}
 {%- endmacro %}
 
@@ -12,19 +15,27 @@
     {%- set feed = alluvium._feed_of_relation(caller_name, change_log) -%}
     {%- set feed_of_model = alluvium._feed_of_node(caller_name, alluvium._own_model()) -%}
     {%- if feed_of_model.name != feed.name -%}
-        {% do alluvium._raise_invalid(caller_name ~ ": model " ~ model.name, "the first change log", feed_of_model.name, feed.name ~ ": the table's own log is given before the others") %}
+        {% do alluvium._raise_invalid(
+            caller_name ~ ": model " ~ model.name, "the first change log", feed_of_model.name,
+            feed.name ~ ": the table's own log is given before the others"
+        ) %}
     {%- endif -%}
     {{ return(feed) }}
 {% endmacro %}
 
 
-{# Rows merged on another key than those that are there would stand beside them; positions of two orders do not compare. #}
+{#
+    Rows merged on another key than those that are there would stand beside them; positions of two orders do not
+    compare.
+#}
 {% macro _require_key_of_table(feed) %}
     {%- set order = alluvium._declared_order(feed) -%}
     {%- do alluvium._require_same_options(
-        "current_state: source " ~ feed.name, "meta.cdc.key" ~ (" with the order " ~ tojson(order) if order else ""), feed.key,
+        "current_state: source " ~ feed.name, "meta.cdc.key" ~ (" with the order " ~ tojson(order) if order else ""),
+        feed.key,
         [feed.key, order] if order else feed.key,
-        "the key and the order that " ~ this ~ " was built with; others need a full refresh of its change log and of all behind it",
+        "the key and the order that " ~ this
+        ~ " was built with; others need a full refresh of its change log and of all behind it",
     ) -%}
 {% endmacro %}
 
@@ -47,7 +58,8 @@ images as (
 ),
 
 latest as (
-    {{ alluvium._latest_by_key("images", feed.key, feed.key + alluvium._state_lineage_columns() + ["_cdc_image"]) | indent(4) }}
+    {{ alluvium._latest_by_key("images", feed.key, feed.key + alluvium._state_lineage_columns() + ["_cdc_image"])
+        | indent(4) }}
 ){% if is_contested %},
 
 -- What lives under the keys that two rows had at once.

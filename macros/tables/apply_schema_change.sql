@@ -1,9 +1,9 @@
 {#
-    Brings a table that a model is merged or appended to level with columns that its source declares otherwise than when it was built, as the
-    model's `on_schema_change` says, before the model's SQL is compiled. dbt's own names and meanings; but what dbt does for each
-    adapter with statements of its own (Delta and Hudi drop and alter columns differently, or not at all) is one rewrite here, atomic and the same
-    on both. New columns are left to dbt, which adds them.
-    A table without a key counts its rows by their whole images: other columns make other rows of them.
+    Brings a table that a model is merged or appended to level with columns that its source declares otherwise than when
+    it was built, as the model's `on_schema_change` says, before the model's SQL is compiled. dbt's own names and
+    meanings; but what dbt does for each adapter with statements of its own (Delta and Hudi drop and alter columns
+    differently, or not at all) is one rewrite here, atomic and the same on both. New columns are left to dbt, which
+    adds them. A table without a key counts its rows by their whole images: other columns make other rows of them.
     `change_log` and `after`, of a table that is merged: what it reads, and the newest batch that it has applied.
 #}
 {% macro _apply_schema_change(feed, change_log=none, after=none) %}
@@ -11,7 +11,9 @@
     {#- The other format has other types for some columns, which would be told as a change of theirs. -#}
     {%- do alluvium._require_format_of_table("apply_schema_change") -%}
     {%- set policy = config.get("on_schema_change") or "ignore" -%}
-    {%- do alluvium._require_one_of(subject, "on_schema_change", policy, ["ignore", "fail", "append_new_columns", "sync_all_columns"]) -%}
+    {%- do alluvium._require_one_of(
+        subject, "on_schema_change", policy, ["ignore", "fail", "append_new_columns", "sync_all_columns"]
+    ) -%}
     {%- set declared = alluvium._fingerprint_of_columns(feed) -%}
     {%- if alluvium._table_property(this, "columns") == declared -%}
         {{ return(true) }}
@@ -20,17 +22,24 @@
     {%- set change = alluvium._schema_change(columns, feed) -%}
     {%- do alluvium._remember("columns", this, declared) if not (change.added or change.removed or change.retyped) -%}
     {%- do alluvium._require_allowed_schema_change(subject, policy, change, feed) -%}
-    {%- do alluvium._require_no_values_of_applied_batches(subject, change.added, change_log, after) if change_log and change.added and policy != "ignore" -%}
+    {%- do alluvium._require_no_values_of_applied_batches(subject, change.added, change_log, after)
+        if change_log and change.added and policy != "ignore" -%}
     {%- for column in feed.columns if column.name in change.added and "default" in column.cdc -%}
         {%- do alluvium._warn(
-            subject ~ ": the new column " ~ column.name ~ " has a default, and rows that are here already have NULL in it until "
+            subject ~ ": the new column " ~ column.name
+            ~ " has a default, and rows that are here already have NULL in it until "
             ~ alluvium._rebuild_command(this)
         ) -%}
     {%- endfor -%}
     {%- set rewritten = change.removed + change.retyped.keys() | list if policy == "sync_all_columns" else [] -%}
     {%- if rewritten -%}
-        {%- do log(subject ~ ": rewritten for " ~ rewritten | join(", ") ~ " (on_schema_change: sync_all_columns)", info=true) -%}
-        {%- do run_query(alluvium._rewrite_columns_sql(this, columns, change, alluvium._query_rows("show tblproperties " ~ this))) -%}
+        {%- do log(
+                subject ~ ": rewritten for " ~ rewritten | join(", ") ~ " (on_schema_change: sync_all_columns)",
+                info=true
+            ) -%}
+        {%- do run_query(
+            alluvium._rewrite_columns_sql(this, columns, change, alluvium._query_rows("show tblproperties " ~ this))
+        ) -%}
     {%- endif -%}
     {%- if policy != "ignore" and not alluvium._is_hudi() and alluvium._adds_local_time(feed, change.added) -%}
         {#- A table of Delta's (3.3.3) that was created without such a column takes none. -#}
@@ -41,8 +50,8 @@
 
 
 {#
-    The declared columns in short. A table that is known to have them keeps this as a property, so that no later run has to ask for its columns. An
-    altered column is seen when rows are written (`_same_columns`).
+    The declared columns in short. A table that is known to have them keeps this as a property, so that no later run has
+    to ask for its columns. An altered column is seen when rows are written (`_same_columns`).
 #}
 {% macro _fingerprint_of_columns(feed) %}
     {%- set columns = [] -%}
@@ -61,7 +70,9 @@
 
 
 {% macro _adds_local_time(feed, added) %}
-    {{ return("timestamp_ntz" in feed.columns | selectattr("name", "in", added) | map(attribute="data_type") | join(" ")) }}
+    {{ return(
+            "timestamp_ntz" in feed.columns | selectattr("name", "in", added) | map(attribute="data_type") | join(" ")
+        ) }}
 {% endmacro %}
 
 
@@ -74,7 +85,9 @@
     {%- set declared = feed.columns | map(attribute="name") | list -%}
     {%- set retyped = {} -%}
     {#- The names of a struct's fields are the source's, whose case Spark may not keep. -#}
-    {%- for column in feed.columns if column.name in types and "struct" not in column.data_type | lower and alluvium._stored_type(column.data_type) != types[column.name] -%}
+    {%- for column in feed.columns
+        if column.name in types and "struct" not in column.data_type | lower
+        and alluvium._stored_type(column.data_type) != types[column.name] -%}
         {%- do retyped.update({column.name: {"from": types[column.name], "to": alluvium._stored_type(column.data_type)}}) -%}
     {%- endfor -%}
     {{ return({
@@ -86,15 +99,17 @@
 
 
 {#
-    A column that the table left out for a time (`ignore`), or dropped and gets again (`sync_all_columns`): the events that it has applied have brought
-    values, and rows would lack them until their keys have others. An event from before the column was declared has none in the log either.
+    A column that the table left out for a time (`ignore`), or dropped and gets again (`sync_all_columns`): the events
+    that it has applied have brought values, and rows would lack them until their keys have others. An event from before
+    the column was declared has none in the log either.
 #}
 {% macro _require_no_values_of_applied_batches(subject, names, change_log, after) %}
     {%- set found = alluvium._query_rows(alluvium._columns_with_values_sql(change_log, names, after))[0].names -%}
     {%- if found -%}
         {% do alluvium._raise_invalid(
             subject, "new columns", found,
-            "columns without values in batches that the table has applied; with these it needs " ~ alluvium._rebuild_command(this),
+            "columns without values in batches that the table has applied; with these it needs "
+            ~ alluvium._rebuild_command(this),
         ) %}
     {%- endif -%}
 {% endmacro %}
@@ -130,7 +145,9 @@ where _cdc_batch <= {{ until }}
         {%- elif policy != "sync_all_columns" or not feed.key -%}
             {% do alluvium._raise_invalid(
                 subject, "type of column " ~ name, types["to"],
-                types["from"] ~ ", as the table has it; " ~ ("a wider one needs on_schema_change: sync_all_columns, or " if feed.key else "another one needs ") ~ rebuild,
+                types["from"] ~ ", as the table has it; "
+                ~ ("a wider one needs on_schema_change: sync_all_columns, or " if feed.key else "another one needs ")
+                ~ rebuild,
             ) %}
         {%- endif -%}
     {%- endfor -%}
@@ -138,7 +155,8 @@ where _cdc_batch <= {{ until }}
         {#- Spark has no two columns whose names differ in their case alone. -#}
         {% do alluvium._raise_invalid(
             subject, "declared columns", feed.columns | map(attribute="name") | list,
-            "columns of other names than those of the table, which has " ~ name ~ " in another case; on_schema_change: sync_all_columns renames it, and so does " ~ rebuild,
+            "columns of other names than those of the table, which has " ~ name
+            ~ " in another case; on_schema_change: sync_all_columns renames it, and so does " ~ rebuild,
         ) %}
     {%- endfor -%}
     {%- set delete_policy = ((config.get("meta") or {}).get("cdc") or {}).get("delete_policy") -%}
@@ -146,7 +164,8 @@ where _cdc_batch <= {{ until }}
         {#- A column that no merge names any more would keep the values of rows that are deleted. -#}
         {% do alluvium._raise_invalid(
             subject, "on_schema_change", policy,
-            "sync_all_columns, which drops " ~ change.removed | join(", ") ~ ": deletes are hard, and would leave values there; or " ~ rebuild,
+            "sync_all_columns, which drops " ~ change.removed | join(", ")
+            ~ ": deletes are hard, and would leave values there; or " ~ rebuild,
         ) %}
     {%- elif change.removed and (policy == "fail" or not feed.key) -%}
         {% do alluvium._raise_invalid(
@@ -156,7 +175,8 @@ where _cdc_batch <= {{ until }}
     {%- endif -%}
     {%- if change.added and policy == "ignore" and config.get("incremental_strategy") == "append" -%}
         {% do alluvium._raise_invalid(
-            subject, "on_schema_change", policy, "append_new_columns or sync_all_columns for a change log: what reads it reads " ~ change.added | join(", "),
+            subject, "on_schema_change", policy,
+            "append_new_columns or sync_all_columns for a change log: what reads it reads " ~ change.added | join(", "),
         ) %}
     {%- elif change.added and policy == "fail" -%}
         {% do alluvium._raise_invalid(
@@ -168,8 +188,8 @@ where _cdc_batch <= {{ until }}
 
 
 {#
-    Whether every value of one type is one of the other, and comes out as it would from the event itself. Not float to double: 0.1 as a float
-    is another number than 0.1 as a double.
+    Whether every value of one type is one of the other, and comes out as it would from the event itself. Not float to
+    double: 0.1 as a float is another number than 0.1 as a double.
 #}
 {% macro _is_widened(from_type, to_type) %}
     {%- set digits = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19} -%}
@@ -186,16 +206,24 @@ where _cdc_batch <= {{ until }}
 {% endmacro %}
 
 
-{# One atomic commit; the table keeps its place, its partitions and its properties, and with these what it has applied. #}
+{#
+    One atomic commit; the table keeps its place, its partitions and its properties, and with these what it has applied.
+#}
 {% macro _rewrite_columns_sql(table, columns, change, properties, added=[]) %}
-    {#- The model's partitions are those of the new table: others would have its values without a check of them (_partitioned_rows). -#}
+    {#-
+        The model's partitions are those of the new table: others would have its values without a check of them
+        (_partitioned_rows).
+    -#}
     {%- do alluvium._require_partitions_of_table("rewrite_columns_sql", table) -%}
     {%- if alluvium._is_hudi() -%}
         {%- set own = {} -%}
-        {%- for property in properties if property.key.startswith("alluvium.") and property.key != "alluvium.adds_columns" -%}
+        {%- for property in
+            properties if property.key.startswith("alluvium.") and property.key != "alluvium.adds_columns" -%}
             {%- do own.update({property.key: property.value}) -%}
         {%- endfor -%}
-        {{ return(alluvium._replace_hudi_table(table, alluvium._rewritten_columns_sql(table, columns, change, added), own)) }}
+        {{ return(
+                alluvium._replace_hudi_table(table, alluvium._rewritten_columns_sql(table, columns, change, added), own)
+            ) }}
     {%- endif -%}
     {{ return(alluvium._table_with_columns_sql(table, columns, change, properties, added)) }}
 {% endmacro %}
@@ -235,12 +263,15 @@ from {{ table }}
     {%- if alluvium._is_hidden(property.value) and property.key in given -%}
         {{ return(given[property.key]) }}
     {%- endif -%}
-    {%- do alluvium._require_shown("rewrite_columns_sql", "property " ~ property.key ~ " of " ~ table, property.value) -%}
+    {%- do
+        alluvium._require_shown("rewrite_columns_sql", "property " ~ property.key ~ " of " ~ table, property.value) -%}
     {{ return(property.value) }}
 {% endmacro %}
 
 
 {# Delta derives the protocol from the others, and refuses to be told. #}
 {% macro _is_kept_property(name) %}
-    {{ return(not name.startswith("delta.feature.") and name not in ["delta.minReaderVersion", "delta.minWriterVersion"]) }}
+    {{ return(
+            not name.startswith("delta.feature.") and name not in ["delta.minReaderVersion", "delta.minWriterVersion"]
+        ) }}
 {% endmacro %}

@@ -4,21 +4,25 @@
     {%- endif -%}
     {%- set is_own_table = alluvium._is_own_table() -%}
     {%- if is_own_table -%}
-        {%- do alluvium._require_no_own_filter("create_table_as") if alluvium._is_hudi_mart() and config.get("incremental_strategy") == "merge" -%}
+        {%- do alluvium._require_no_own_filter("create_table_as")
+            if alluvium._is_hudi_mart() and config.get("incremental_strategy") == "merge" -%}
         {%- do alluvium._require_no_hidden_columns(compiled_code) -%}
         {#- The view of a temporary table is the session's: what another build is about to write would be replaced. -#}
         {%- do alluvium._require_claimed_session("create_table_as") -%}
         {#- A table that is built anew is not read, and may be one that cannot be. -#}
         {%- do alluvium._refresh_hudi_tables(this if temporary else none, model) -%}
     {%- endif -%}
-    {%- do alluvium._require_name_of_its_own("create_table_as") if temporary or (is_own_table and alluvium._has_view_of_rows(model)) -%}
-    {%- if language == "sql" and alluvium._partition_names() and alluvium._kind_of_model(model) and not alluvium._is_kept_by_key(model) -%}
+    {%- do alluvium._require_name_of_its_own("create_table_as")
+        if temporary or (is_own_table and alluvium._has_view_of_rows(model)) -%}
+    {%- if language == "sql" and alluvium._partition_names() and alluvium._kind_of_model(model)
+        and not alluvium._is_kept_by_key(model) -%}
         {%- set compiled_code = alluvium._partitioned_rows("model " ~ model.name, compiled_code) -%}
     {%- endif -%}
     {%- if temporary and alluvium._is_hudi_mart() -%}
         {#- dbt refuses a mart whose table has other types than its model. -#}
         {%- set rows = alluvium._view_of_rows(relation, compiled_code) -%}
-        {%- set compiled_code = "select " ~ alluvium._stored_columns(alluvium._columns_in_relation(rows)) | join(", ") ~ " from " ~ rows -%}
+        {%- set compiled_code =
+            "select " ~ alluvium._stored_columns(alluvium._columns_in_relation(rows)) | join(", ") ~ " from " ~ rows -%}
     {%- endif -%}
     {%- if not temporary and not alluvium._is_hudi() and alluvium._remembered("is_replaced", relation) -%}
         {%- set rebuilt = alluvium._name_of_rebuilt(relation) -%}
@@ -37,15 +41,17 @@
 
 
 {#
-    dbt-spark (1.11) names the view of the rows that an incremental model is about to write after the model's table, without its schema, as a table of Hudi's
-    has one (_view_of_rows): threads of one session would replace each other's.
+    dbt-spark (1.11) names the view of the rows that an incremental model is about to write after the model's table,
+    without its schema, as a table of Hudi's has one (_view_of_rows): threads of one session would replace each other's.
 #}
 {% macro _require_name_of_its_own(caller_name) %}
-    {%- for node in graph.nodes.values() if node.resource_type == "model" and node.alias | lower == this.identifier | lower -%}
+    {%- for node in
+        graph.nodes.values() if node.resource_type == "model" and node.alias | lower == this.identifier | lower -%}
         {%- if node.schema != this.schema and alluvium._has_view_of_rows(node) -%}
             {% do alluvium._raise_invalid(
                 caller_name ~ ": model " ~ model.name, "name of its table", this.identifier,
-                "one that no incremental model, or table of Hudi's, has in another schema, as " ~ node.name ~ " has in " ~ node.schema ~ ": dbt would take the rows of the one for the other's",
+                "one that no incremental model, or table of Hudi's, has in another schema, as " ~ node.name ~ " has in "
+                ~ node.schema ~ ": dbt would take the rows of the one for the other's",
             ) %}
         {%- endif -%}
     {%- endfor -%}
@@ -53,7 +59,10 @@
 
 
 {% macro _has_view_of_rows(node) %}
-    {{ return(node.config.materialized == "incremental" or (node.config.materialized == "table" and node.config.file_format == "hudi")) }}
+    {{ return(
+        node.config.materialized == "incremental"
+        or (node.config.materialized == "table" and node.config.file_format == "hudi")
+    ) }}
 {% endmacro %}
 
 
@@ -82,7 +91,8 @@
     {%- if alluvium._has_another_format(table) -%}
         {% do alluvium._raise_invalid(
             caller_name ~ ": model " ~ model.name, "file_format", config.get("file_format"),
-            ("hudi" if table.is_hudi else "delta") ~ ", as the table has it; another one needs " ~ alluvium._rebuild_command(this),
+            ("hudi" if table.is_hudi else "delta") ~ ", as the table has it; another one needs "
+            ~ alluvium._rebuild_command(this),
         ) %}
     {%- endif -%}
 {% endmacro %}
@@ -94,16 +104,20 @@
 
 
 {#
-    Properties that no later statement gives to a table: one that was made before this project had them hides rows from filters, may be overwritten in a mode of the session's, or,
-    by Hudi 1.0 and without the payload, keeps rows that are to go.
+    Properties that no later statement gives to a table: one that was made before this project had them hides rows from
+    filters, may be overwritten in a mode of the session's, or, by Hudi 1.0 and without the payload, keeps rows that are
+    to go.
 #}
 {% macro _require_properties_of_hudi_table(caller_name, table) %}
     {%- set wanted, found = alluvium._fixed_properties_of_hudi(false), alluvium._properties_as_shown(table) -%}
-    {%- do wanted.update(alluvium._properties_of_hudi_1_0(alluvium._table_version_of_hudi())) if alluvium._is_kept_by_key(model) -%}
-    {%- set asked = ["hoodie.datasource.overwrite.mode", "hoodie.metadata.index.column.stats.enable", "payloadClass"] -%}
+    {%- do wanted.update(alluvium._properties_of_hudi_1_0(alluvium._table_version_of_hudi()))
+        if alluvium._is_kept_by_key(model) -%}
+    {%- set asked =
+        ["hoodie.datasource.overwrite.mode", "hoodie.metadata.index.column.stats.enable", "payloadClass"] -%}
     {%- for name, value in wanted.items() if name in asked and found.get(name) != value -%}
         {% do alluvium._raise_invalid(
-            caller_name, "property " ~ name ~ " of " ~ table, found.get(name), value ~ ", as tables that are made now have it: " ~ alluvium._rebuild_command(table)
+            caller_name, "property " ~ name ~ " of " ~ table, found.get(name),
+            value ~ ", as tables that are made now have it: " ~ alluvium._rebuild_command(table)
         ) %}
     {%- endfor -%}
 {% endmacro %}

@@ -1,10 +1,9 @@
 {#
-    A merge, described once for both formats. Besides `on`, a condition on `target` and `source`:
-        delete_when                     matched rows that go
-        update_when, set                matched rows that change, all where no condition is given, and the new values by column
-        insert                          the values by column of rows that the target does not have
-        unmatched_when, set_unmatched   rows that the source does not have and that change
-    A clause that is not described is not there. The format is the model's; an operation, which is none, names it.
+    A merge, described once for both formats. Besides `on`, a condition on `target` and `source`: delete_when           
+    matched rows that go update_when, set                matched rows that change, all where no condition is given, and
+    the new values by column insert                          the values by column of rows that the target does not have
+    unmatched_when, set_unmatched   rows that the source does not have and that change A clause that is not described is
+    not there. The format is the model's; an operation, which is none, names it.
 #}
 {% macro _merge_sql(target, source, merge, file_format=none) %}
     {{ return(
@@ -56,9 +55,10 @@
 
 
 {#
-    The same rows as whole ones, which Hudi writes without a condition of its own. Its MERGE INTO (1.0.2 to 1.2.0) is wrong in silence: on Merge on Read a
-    condition on a column of the target is never true, and an update is taken where a delete stands before it. The joins may become a MERGE when
-    tests/python/hudi/test_bugs_of_hudi.py fails, which shows both.
+    The same rows as whole ones, which Hudi writes without a condition of its own. Its MERGE INTO (1.0.2 to 1.2.0) is
+    wrong in silence: on Merge on Read a condition on a column of the target is never true, and an update is taken where
+    a delete stands before it. The joins may become a MERGE when tests/python/hudi/test_bugs_of_hudi.py fails, which
+    shows both.
 #}
 {% macro _upsert_sql(target, source, merge) -%}
     {%- set columns = adapter.get_columns_in_relation(target) | map(attribute="name") | list -%}
@@ -95,17 +95,22 @@
 
 
 {#
-    A column that the model does not have any more stays as it is; so does the record key of a row that is there, whose text may be another one since the
-    type of a key column was widened (`1.10`, `1.1000`). A row that goes is written with the operation that Hudi takes for a delete (_hudi_properties in this folder).
+    A column that the model does not have any more stays as it is; so does the record key of a row that is there, whose
+    text may be another one since the type of a key column was widened (`1.10`, `1.1000`). A row that goes is written
+    with the operation that Hudi takes for a delete (_hudi_properties in this folder).
 #}
 {% macro _upserted_value(name, merge) %}
     {%- set kept = "target." ~ alluvium._quoted_identifier(name) -%}
     {%- set value = kept if name == "_cdc_record_key" else merge.set.get(name, kept) -%}
     {%- if merge.delete_when and name == "_cdc_op" -%}
-        {%- set value = "if(" ~ merge.delete_when ~ ", " ~ alluvium._string_literal(alluvium._removed_op()) ~ ", " ~ value ~ ")" -%}
+        {%- set value =
+            "if(" ~ merge.delete_when ~ ", " ~ alluvium._string_literal(alluvium._removed_op()) ~ ", " ~ value ~ ")" -%}
     {%- endif -%}
     {%- set inserted = merge.insert.get(name, "null") if merge.insert else value -%}
-    {{ return(value | string if inserted == value else "if(target._hoodie_record_key is null, " ~ inserted ~ ", " ~ value ~ ")") }}
+    {{ return(
+        value | string if inserted == value
+        else "if(target._hoodie_record_key is null, " ~ inserted ~ ", " ~ value ~ ")"
+    ) }}
 {% endmacro %}
 
 

@@ -1,6 +1,7 @@
 {#
-    Why the model's table cannot go on from what it has, in words; none where it can. A run that was killed before it wrote down what it has
-    applied leaves nothing of that: of a table that is built from a log of its own the log's generation is compared all the same.
+    Why the model's table cannot go on from what it has, in words; none where it can. A run that was killed before it
+    wrote down what it has applied leaves nothing of that: of a table that is built from a log of its own the log's
+    generation is compared all the same.
 #}
 {% macro _reason_to_rebuild(table) %}
     {%- set properties = alluvium._table_properties(table) -%}
@@ -16,20 +17,25 @@
     {%- set reads_own_log = alluvium._reads_own_log(model) -%}
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
         {%- set node = graph.nodes[parent] -%}
-        {%- set applied = properties.get("applied_generation." ~ node.alias, "none" if reads_own_log and loop.first else none) -%}
-        {%- if applied is not none and applied != alluvium._generation(api.Relation.create(schema=node.schema, identifier=node.alias)) -%}
+        {%- set applied =
+            properties.get("applied_generation." ~ node.alias, "none" if reads_own_log and loop.first else none) -%}
+        {%- if applied is not none
+            and applied != alluvium._generation(api.Relation.create(schema=node.schema, identifier=node.alias)) -%}
             {{ return(node.name ~ " was built anew or has had files replayed") }}
         {%- endif -%}
     {%- endfor -%}
-    {%- set said = alluvium._describe_changed_options(alluvium._meaning_of_model(), [properties.declaration]) if "declaration" in properties else none -%}
+    {%- set said = alluvium._describe_changed_options(alluvium._meaning_of_model(), [properties.declaration])
+        if "declaration" in properties else none -%}
     {{ return(said ~ " than when it was built" if said else none) }}
 {% endmacro %}
 
 
 {# For drop_relation, which knows no model. Nothing takes the name of a view, which dbt drops. #}
 {% macro _note_replaced() %}
-    {%- set table = (load_relation(this) or {}) if execute and alluvium._is_run() and alluvium._is_own_table() else none -%}
-    {%- if table is not none and (alluvium._is_hudi() or table.is_hudi) and not table.is_view and alluvium._remembered("is_replaced", this) is none -%}
+    {%- set table =
+        (load_relation(this) or {}) if execute and alluvium._is_run() and alluvium._is_own_table() else none -%}
+    {%- if table is not none and (alluvium._is_hudi() or table.is_hudi) and not table.is_view
+        and alluvium._remembered("is_replaced", this) is none -%}
         {%- if alluvium._has_another_format(table) -%}
             {%- do alluvium._require_views_over(model, "file_format", config.get("file_format")) -%}
             {%- do alluvium._remember("changes_format", this, true) -%}
@@ -40,21 +46,24 @@
 
 
 {#
-    A view is compiled for the format of its table. One over a `timestamp_ntz` of Delta's, where the table has moved to Hudi, casts the `timestamp` there to what it was (Spark 3.5):
-    the time on a clock of the session's zone. _take_name drops the views, so that none is read before its model is built.
+    A view is compiled for the format of its table. One over a `timestamp_ntz` of Delta's, where the table has moved to
+    Hudi, casts the `timestamp` there to what it was (Spark 3.5): the time on a clock of the session's zone. _take_name
+    drops the views, so that none is read before its model is built.
 #}
 {% macro _require_views_over(node, option, value) %}
     {%- for view in alluvium._views_over(node) if view.node.unique_id not in selected_resources -%}
         {% do alluvium._raise_invalid(
             "full refresh of model " ~ model.name, option, value,
-            "another one than its table has where the views over it are built, too, as " ~ view.relation ~ ", which is compiled for the one that is there: " ~ alluvium._rebuild_command(this),
+            "another one than its table has where the views over it are built, too, as " ~ view.relation
+            ~ ", which is compiled for the one that is there: " ~ alluvium._rebuild_command(this),
         ) %}
     {%- endfor -%}
 {% endmacro %}
 
 
 {#
-    Delta 3.3.3 ends `create or replace table` with an error, after its commit, where a Hive metastore has the table and a column has a comma in its
+    Delta 3.3.3 ends `create or replace table` with an error, after its commit, where a Hive metastore has the table and
+    a column has a comma in its
     name: UpdateCatalog gives the metastore the columns of a table that it replaces, not those of a new one.
 #}
 {% macro _require_replaceable() %}
@@ -64,18 +73,21 @@
         {%- for column in columns if "," in column.name -%}
             {% do alluvium._raise_invalid(
                 "full refresh of model " ~ model.name, "name of a column", column.name,
-                "a name without a comma, or no table yet (`drop table " ~ this ~ "`): a Hive metastore takes such a name in a new table only",
+                "a name without a comma, or no table yet (`drop table " ~ this
+                ~ "`): a Hive metastore takes such a name in a new table only",
             ) %}
         {%- endfor -%}
-        {%- do alluvium._require_views_of_clock(columns) if alluvium._is_kept_by_key(model) and not alluvium._is_hudi() -%}
+        {%- do
+            alluvium._require_views_of_clock(columns) if alluvium._is_kept_by_key(model) and not alluvium._is_hudi() -%}
         {%- do alluvium._remember("is_replaceable", this, true) -%}
     {%- endif -%}
 {% endmacro %}
 
 
 {#
-    As of the other format: a view casts a column to the type that it was made over, with an error or without a loss, but for two changes of a type (Spark 3.5). Of `timestamp` and
-    `timestamp_ntz` it shows another time; of numbers that were `float` or `double` it shows 53 bits, or fewer.
+    As of the other format: a view casts a column to the type that it was made over, with an error or without a loss,
+    but for two changes of a type (Spark 3.5). Of `timestamp` and `timestamp_ntz` it shows another time; of numbers that
+    were `float` or `double` it shows 53 bits, or fewer.
 #}
 {% macro _require_views_of_clock(columns) %}
     {%- set types = {} -%}
@@ -83,7 +95,10 @@
         {%- do types.update({column.name: column.data_type}) -%}
     {%- endfor -%}
     {%- for column in columns if column.name in types and types[column.name] != column.dtype
-        and (column.dtype in ["float", "double"] or types[column.name] | replace("_ntz", "") == column.dtype | replace("_ntz", "")) -%}
+        and (
+            column.dtype in ["float", "double"]
+            or types[column.name] | replace("_ntz", "") == column.dtype | replace("_ntz", "")
+        ) -%}
         {%- do alluvium._require_views_over(model, "type of column " ~ column.name, types[column.name]) -%}
     {%- endfor -%}
 {% endmacro %}

@@ -1,6 +1,7 @@
 {#
-    The columns that both the rows to write and their table have, as the table spells them. A type that has changed since the table was made is refused:
-    Spark would round a decimal to the table's scale, cut a time off a date, and say nothing.
+    The columns that both the rows to write and their table have, as the table spells them. A type that has changed
+    since the table was made is refused: Spark would round a decimal to the table's scale, cut a time off a date, and
+    say nothing.
 #}
 {% macro _same_columns(source, target) %}
     {%- set types = {} -%}
