@@ -87,16 +87,6 @@ declaration string comment 'the options that the lines were decoded with, as has
 {% endmacro %}
 
 
-{#
-    In scalar subqueries Delta answers the log's from its statistics, without a scan; in a union of the two it scans
-    (3.3.3).
-#}
-{% macro _latest_batches(change_log) -%}
-    ({{ alluvium._latest_log_batch_sql(change_log) }}) as log_batch,
-    ({{ alluvium._latest_ledger_batch_sql(change_log) }}) as ledger_batch
-{%- endmacro %}
-
-
 {% macro _void_entries_sql(change_log, after_batch) -%}
     update {{ alluvium._file_ledger() }}
     set
@@ -119,13 +109,6 @@ declaration string comment 'the options that the lines were decoded with, as has
 {% endmacro %}
 
 
-{% macro _latest_ledger_batch_sql(change_log) %}
-    {{ return(
-            "select max(batch) as batch from " ~ alluvium._file_ledger() ~ " where " ~ alluvium._is_entry_of(change_log)
-        ) }}
-{% endmacro %}
-
-
 {#
     The newest batch of a change log: what this run has found or appended, else the log is asked. Another run may have
     appended since; then the next run sees it.
@@ -143,11 +126,6 @@ declaration string comment 'the options that the lines were decoded with, as has
 {% macro _latest_log_batch(change_log) %}
     {%- set rows = alluvium._query_rows(alluvium._latest_log_batch_sql(change_log)) -%}
     {{ return((rows[0].batch if rows else none) or 0) }}
-{% endmacro %}
-
-
-{% macro _latest_log_batch_sql(change_log) %}
-    {{ return("select max(_cdc_batch) as batch from " ~ change_log) }}
 {% endmacro %}
 
 

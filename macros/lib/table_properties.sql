@@ -53,7 +53,9 @@
 
 {% macro _unset_properties(table, names) %}
     {%- do run_query(alluvium._unset_properties_sql(table, names)) -%}
-    {%- do alluvium._forget_properties(table) -%}
+    {%- for name in names -%}
+        {%- do (alluvium._remembered("properties", table) or {}).pop("alluvium." ~ alluvium._shown_text(name), none) -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

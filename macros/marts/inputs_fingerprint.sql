@@ -93,6 +93,11 @@
 
 
 {% macro _details_of_relation(name) %}
+    {#- dbt's own list of relations knows a Delta table, and costs nothing. -#}
+    {%- set listed = load_relation(api.Relation.create(schema=name.split(".")[0], identifier=name.split(".")[1])) -%}
+    {%- if listed is not none and listed.is_table and listed.is_delta -%}
+        {{ return({"Type": "TABLE", "commit": alluvium._latest_commit(name, "delta")}) }}
+    {%- endif -%}
     {%- set details = {} -%}
     {#- These come after the columns, which may have their names. -#}
     {%- for row in alluvium._query_rows("describe extended " ~ name) -%}

@@ -288,10 +288,11 @@ class Renderer:
         return self.queries[before:]
 
     def refusal(self, name: str, /, *args: Any, **kwargs: Any) -> str:
-        """The error that a macro stops with, before it ran any query."""
+        """The error that a macro stops with, before it ran any query but for a table's properties."""
         with pytest.raises(CompilationError) as caught:
             self.render(name, *args, **kwargs)
-        assert self.queries == [], "a query ran before the refusal"
+        ran = [query for query in self.queries if not query.startswith("show tblproperties ")]
+        assert ran == [], "a query ran before the refusal"
         return str(caught.value.msg)
 
     def _load_relation(self, of: SparkRelation) -> SparkRelation | None:
@@ -458,7 +459,7 @@ class Renderer:
                 return [_Row(row) for row in rows]
         if re.fullmatch(r"set alluvium\.(is_shared|build)( = .*)?", folded):
             return []
-        if folded.endswith(" where _cdc_position is null limit 1"):
+        if folded.endswith(" where _cdc_position is null limit 1") or folded.startswith("show tblproperties "):
             return []  # a table whose properties the test leaves out
         if folded.startswith("select file_path from (select _metadata.file_path as file_path, value,"):
             return []  # what is called plain JSON is that (_files_of_other_forms)
