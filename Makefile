@@ -12,7 +12,7 @@ DEV_LOCK := requirements$(or $(SUFFIX),-dev).lock
 BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.alluvium-run
 DEV_STAMP := $(VENV)/.alluvium-dev
-INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml alluvium/jars.lock alluvium/jars-spark4.lock
+INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml $(wildcard alluvium/runtime/jars*.lock)
 LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command "make lock"
 # One worker has the Spark session, the other one the tests without it.
 WORKERS := -n 2

@@ -29,10 +29,11 @@ from alluvium.new_project import create, package_directory
 from alluvium.options import Debug, examples
 from alluvium.pages import page
 from alluvium.query import ROWS_ON_A_TERMINAL, Format
+from alluvium.runtime import profile
 from alluvium.scaffolding import plan
 from alluvium.scaffolding.report import print_scaffold
+from alluvium.server import hosting
 from alluvium.spark_udfs.record import describe
-from alluvium.thrift_server import HOST, PORT
 
 EXIT_CODES = """
 Exit codes: 0 done; 1 an error, said in one sentence; 2 the command line is not understood; 3 the doctor found an error.
@@ -245,7 +246,6 @@ def sql(
     Timestamps are in UTC. Spark's messages go to the standard error.
     """
     # PySpark takes a second to import: no other command waits for it.
-    from alluvium import profile
     from alluvium.query import command
     from alluvium.query.output import Output
 
@@ -288,35 +288,31 @@ NOT_RUNNING = 1
 
 @serve.command("run")
 def serve_run(
-    host: Host = HOST,
-    port: Port = PORT,
+    host: Host = hosting.HOST,
+    port: Port = hosting.PORT,
     project_dir: ProjectDirectory = None,
     profiles_dir: ProfilesDirectory = None,
     target: ServedTarget = None,
     debug: Debug = False,
 ) -> None:
     """Serve in the foreground, until Ctrl-C or SIGTERM; for containers."""
-    from alluvium import profile, thrift_server
-
-    thrift_server.run(profile.session_target(project_dir, profiles_dir, target), host, port)
+    hosting.run(profile.session_target(project_dir, profiles_dir, target), host, port)
 
 
 @serve.command("start", epilog=examples("alluvium serve start", "dbt build --target thrift", "alluvium serve stop"))
 def serve_start(
-    host: Host = HOST,
-    port: Port = PORT,
+    host: Host = hosting.HOST,
+    port: Port = hosting.PORT,
     project_dir: ProjectDirectory = None,
     profiles_dir: ProfilesDirectory = None,
     target: ServedTarget = None,
     debug: Debug = False,
 ) -> None:
     """Start a server in the background, and wait until it listens."""
-    from alluvium import profile, thrift_server
-
     found = profile.session_target(project_dir, profiles_dir, target)
     options = {"--project-dir": found.project_directory, "--profiles-dir": profiles_dir, "--target": found.name}
     named = tuple(part for name, value in options.items() if value is not None for part in (name, str(value)))
-    typer.echo(f"listening at {thrift_server.start(found, host, port, named)}")
+    typer.echo(f"listening at {hosting.start(found, host, port, named)}")
 
 
 @serve.command("status")
@@ -327,9 +323,7 @@ def serve_status(
     debug: Debug = False,
 ) -> None:
     """Say whether a server runs, and where. Ends with 1 where none does."""
-    from alluvium import profile, thrift_server
-
-    address = thrift_server.Place(profile.session_target(project_dir, profiles_dir, target)).address()
+    address = hosting.Place(profile.session_target(project_dir, profiles_dir, target)).address()
     typer.echo(f"listening at {address}" if address else "no server runs: alluvium serve start")
     if address is None:
         raise typer.Exit(NOT_RUNNING)
@@ -343,9 +337,7 @@ def serve_stop(
     debug: Debug = False,
 ) -> None:
     """End the server, and wait until it has ended."""
-    from alluvium import profile, thrift_server
-
-    stopped = thrift_server.stop(profile.session_target(project_dir, profiles_dir, target))
+    stopped = hosting.stop(profile.session_target(project_dir, profiles_dir, target))
     typer.echo(f"stopped {stopped}" if stopped else "no server runs")
 
 
@@ -358,9 +350,7 @@ def serve_logs(
     debug: Debug = False,
 ) -> None:
     """Print the end of what the server and Spark have said."""
-    from alluvium import profile, thrift_server
-
-    said = thrift_server.Place(profile.session_target(project_dir, profiles_dir, target)).last_lines(lines)
+    said = hosting.Place(profile.session_target(project_dir, profiles_dir, target)).last_lines(lines)
     typer.echo(said or "no log: no server was started yet")
 
 

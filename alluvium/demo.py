@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from alluvium import AlluviumError, profile, thrift_server
+from alluvium import AlluviumError
 from alluvium.query.engines import engine_of
+from alluvium.runtime import profile
+from alluvium.server import hosting
 
 if TYPE_CHECKING:
-    from alluvium.profile import Target
     from alluvium.query.engine import Engine
+    from alluvium.runtime.profile import Target
 
 PROJECT = Path(__file__).parent.parent
 # The target of the profile whose settings a server has.
@@ -329,7 +331,7 @@ def served(target: Target, console: Console) -> Iterator[bool]:
         yield False
         return
     settings = profile.session_target(PROJECT, PROJECT, EMBEDDED)
-    running = thrift_server.Place(settings).address()
+    running = hosting.Place(settings).address()
     if running is not None:
         if running.port != target.port:
             raise AlluviumError(
@@ -339,12 +341,12 @@ def served(target: Target, console: Console) -> Iterator[bool]:
         yield True
         return
     named = ("--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--target", EMBEDDED)
-    started = thrift_server.start(settings, target.host, target.port, named)
+    started = hosting.start(settings, target.host, target.port, named)
     console.print(f"A Thrift server listens at {started}, until the demo has ended.", style="dim", highlight=False)
     try:
         yield False
     finally:
-        thrift_server.stop(settings)
+        hosting.stop(settings)
 
 
 def main(arguments: list[str]) -> int:

@@ -19,7 +19,7 @@ PROFILES = Path(__file__).resolve().parents[1] / "profiles.yml"
 
 def session(home: Path) -> SparkSession:
     """A Spark session with the settings of the repository's profile, its warehouse and metastore below `home`."""
-    from alluvium import session as launcher
+    from alluvium.runtime import session as launcher
 
     os.environ["ALLUVIUM_HOME"] = str(home)
     template = jinja2.Template(PROFILES.read_text(encoding="utf-8"))

@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from alluvium import demo, profile, session, thrift_server
+from alluvium import demo
+from alluvium.runtime import profile, session
+from alluvium.server import hosting
 
 PROJECT = demo.PROJECT
 SCHEMAS = ("silver", "gold")
@@ -112,7 +114,7 @@ def built(way: Way, systems: Sequence[str], folder: Path) -> tuple[list[float], 
         "ALLUVIUM_FILE_FORMAT": way.file_format,
         "ALLUVIUM_HOME": str(home),
         "ALLUVIUM_LANDING": str(folder / "landing"),
-        "ALLUVIUM_THRIFT_PORT": str(thrift_server.free_port()),
+        "ALLUVIUM_THRIFT_PORT": str(hosting.free_port()),
         "DBT_TARGET_PATH": str(home / "target"),
         "DBT_LOG_PATH": str(home / "logs"),
     }

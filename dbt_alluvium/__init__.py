@@ -60,7 +60,8 @@ class AlluviumPlugin(dbtPlugin):
         if flags.WHICH not in COMMANDS:
             return
         self._project_directory = directory
-        from alluvium import profile, session, thrift_security
+        from alluvium.runtime import profile, session
+        from alluvium.server import security
         from dbt_alluvium import unit_tests
 
         unit_tests.teach()
@@ -72,7 +73,7 @@ class AlluviumPlugin(dbtPlugin):
             write_seeds_exactly()
             session.get_or_create(parameters, directory)
         elif profile.is_thrift(credentials):
-            thrift_security.require_private_password(
+            security.require_private_password(
                 chosen.target_name, credentials.host, credentials.auth, credentials.password, credentials.use_ssl
             )
             from dbt_alluvium import thrift_method

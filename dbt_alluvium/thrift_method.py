@@ -17,8 +17,8 @@ from dbt.adapters.spark import connections
 from dbt.adapters.spark.impl import SparkAdapter
 from TCLIService import ttypes  # type: ignore[import-untyped]  # it has no annotations
 
-from alluvium import thrift_transport
-from alluvium.thrift_client import FAILURES, has_no_result
+from alluvium.server.client import FAILURES, has_no_result
+from alluvium.server.transport import tls
 from dbt_alluvium import seed_values
 
 logger = AdapterLogger("Spark")
@@ -137,5 +137,5 @@ class ConnectionManager(connections.SparkConnectionManager):
 def teach() -> None:
     """Called before dbt makes its adapter."""
     connections.PyhiveConnectionWrapper = ThriftConnection  # type: ignore[misc]
-    connections.build_ssl_transport = thrift_transport.tls  # dbt-spark's takes any certificate
+    connections.build_ssl_transport = tls  # dbt-spark's takes any certificate
     SparkAdapter.ConnectionManager = ConnectionManager

@@ -299,7 +299,7 @@ def install(interpreter: str, lock: str) -> None:
 
 def prepare_spark() -> None:
     process = subprocess.Popen(
-        [VENV_PYTHON, "-m", "alluvium.prepare"],
+        [VENV_PYTHON, "-m", "alluvium.runtime.prepare"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

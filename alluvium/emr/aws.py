@@ -26,8 +26,9 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from alluvium import AlluviumError, object_storage
+from alluvium import AlluviumError
 from alluvium.emr.following import Following
+from alluvium.runtime import object_storage
 
 __all__ = ["Clients", "bucket_is_gone", "code", "one_sentence"]
 

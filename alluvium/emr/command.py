@@ -18,7 +18,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from alluvium import AlluviumError
 from alluvium.emr.following import DEFAULT_STACK, Following
 from alluvium.options import Debug, examples
-from alluvium.thrift_server import PORT as THRIFT_PORT
+from alluvium.server.hosting import PORT as THRIFT_PORT
 
 if TYPE_CHECKING:
     from alluvium.emr.aws import Clients

@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from alluvium import AlluviumError, object_storage
+from alluvium import AlluviumError
+from alluvium.runtime import object_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from alluvium.profile import Target
+from alluvium.runtime.profile import Target
 
 from . import Format, QueryError, script
 from .engines import engine_of

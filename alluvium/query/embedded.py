@@ -15,7 +15,7 @@ from pyspark.errors import ParseException, PySparkException
 from pyspark.rdd import _local_iterator_from_socket
 from pyspark.serializers import FramedSerializer
 
-from alluvium import session
+from alluvium.runtime import session
 
 from . import QueryError
 from .engine import Engine, Kind, kind_of_command
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructField
 
-    from alluvium.profile import SessionTarget
+    from alluvium.runtime.profile import SessionTarget
 
 LOG_LEVEL = "ALLUVIUM_SPARK_LOG_LEVEL"
 BATCHES = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_IN_A_BATCH)}

@@ -10,7 +10,7 @@ from enum import Enum
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from alluvium.profile import Target
+from alluvium.runtime.profile import Target
 
 from . import QueryError
 from .formats import rows

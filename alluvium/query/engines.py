@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from alluvium.profile import Target, ThriftTarget
+from alluvium.runtime.profile import Target, ThriftTarget
 
 from .engine import Engine
 

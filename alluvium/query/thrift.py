@@ -14,8 +14,9 @@ from pyspark.sql import types
 from pyspark.sql.types import StructField
 from TCLIService import ttypes  # type: ignore[import-untyped]  # the same
 
-from alluvium import AlluviumError, thrift_client
-from alluvium.thrift_client import FAILURES
+from alluvium import AlluviumError
+from alluvium.server import client
+from alluvium.server.client import FAILURES
 
 from . import QueryError
 from .engine import Engine, Kind, kind_of_command, refused
@@ -25,7 +26,7 @@ from .statements import words
 from .wire import Decode, received, record_batch, scalar_type, sent
 
 if TYPE_CHECKING:
-    from alluvium.profile import ThriftTarget
+    from alluvium.runtime.profile import ThriftTarget
 
 # Behind WITH or FROM, what the server's parser takes for no query may be one of these statements.
 DML = frozenset({"delete", "insert", "merge", "update"})
@@ -88,7 +89,7 @@ def readable_errors(target: ThriftTarget) -> Iterator[None]:
     try:
         yield
     except exc.OperationalError as error:
-        raise ServerError(thrift_client.said(error)) from error
+        raise ServerError(client.said(error)) from error
     except FAILURES as error:
         raise QueryError(
             f"The server at {target.host}:{target.port} has ended the connection: alluvium serve status."
@@ -151,7 +152,7 @@ class ThriftEngine(Engine):
         super().__init__(target, may_write=may_write)
 
     def _start(self) -> None:
-        self._connection = thrift_client.connect(self.target)
+        self._connection = client.connect(self.target)
         with readable_errors(self.target):
             schemas = [schema.lower() for (schema,) in self._answer("show schemas")]
             self.has_schema = self.schema.lower() in schemas
@@ -252,7 +253,7 @@ class ThriftEngine(Engine):
         return ServedResult(fields, decoders, lambda: self._execute(wrapped), limit, self._check)
 
     def _command(self, cursor: Any, limit: int | None) -> Result:
-        description = [] if thrift_client.has_no_result(cursor.description) else cursor.description
+        description = [] if client.has_no_result(cursor.description) else cursor.description
         # The server's times are texts without a zone, in that of the session.
         is_utc = TIMES in (kind for _, kind, *_ in description) and self._answer("select current_timezone()") == UTC
         kinds = {**PLAIN, TIMES: types.TimestampType()} if is_utc else PLAIN
@@ -272,7 +273,7 @@ class ThriftEngine(Engine):
             if ended.operationState != ttypes.TOperationState.FINISHED_STATE:
                 raise ServerError(ended.errorMessage or "Cancelled.")
         except exc.OperationalError as error:
-            raise ServerError(thrift_client.said(error)) from error
+            raise ServerError(client.said(error)) from error
         except BaseException:
             cursor.close()
             raise
@@ -283,14 +284,14 @@ class ThriftEngine(Engine):
     def _answer(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a statement of this module's own."""
         with closing(self._execute(statement)) as cursor:
-            return [] if thrift_client.has_no_result(cursor.description) else list(cursor.fetchall())
+            return [] if client.has_no_result(cursor.description) else list(cursor.fetchall())
 
     def _cancel(self) -> None:
         """Over a connection of its own: the first one may wait for an answer."""
         operation = self._operation
         if operation is None:
             return
-        with suppress(AlluviumError, *FAILURES), closing(thrift_client.connect(self.target)) as second:
+        with suppress(AlluviumError, *FAILURES), closing(client.connect(self.target)) as second:
             second.client.CancelOperation(ttypes.TCancelOperationReq(operation))
 
 

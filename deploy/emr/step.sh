@@ -135,8 +135,8 @@ fi
 ln -sfn "$environment" "$project/environment"
 cd "$project"
 
-# 3. EMR's Spark with its own PySpark, before whatever the environment has (alluvium/yarn.py). These come after what was
-#    given, and win: `alluvium emr` refuses their names (alluvium/emr/steps.py).
+# 3. EMR's Spark with its own PySpark, before whatever the environment has (alluvium/runtime/yarn.py). These come after
+#    what was given, and win: `alluvium emr` refuses their names (alluvium/emr/steps.py).
 spark=${SPARK_HOME:-/usr/lib/spark}
 py4j=("$spark"/python/lib/py4j-*-src.zip)
 [ -e "${py4j[0]}" ] || fail "there is no PySpark in $spark/python; the cluster needs the application Spark."

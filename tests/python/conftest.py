@@ -11,8 +11,9 @@ import pytest
 import yaml
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # pytest-xdist has no annotations
 
-from alluvium import jars, java, session, thrift_server
-from alluvium.profile import SessionTarget
+from alluvium.runtime import jars, java, session
+from alluvium.runtime.profile import SessionTarget
+from alluvium.server import hosting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +42,7 @@ WITHOUT_SPARK = (
 FILE_FORMATS = ("delta", "hudi_cow", "hudi_mor")
 # What `--target` names: dbt in the session of `spark`, or over its Thrift server.
 TARGETS = ("local", "thrift")
-# What `--hudi` names: of alluvium/jars.lock, or of EMR's releases.
+# What `--hudi` names: of alluvium/runtime/jars.lock, or of EMR's releases.
 JARS_OF_EMR = Path(__file__).with_name("hudi") / "jars-emr.lock"
 
 
@@ -59,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
         jars.LOCK = JARS_OF_EMR
     if config.getoption("--target") == "thrift":
         os.environ["DBT_TARGET"] = "thrift"
-        os.environ["ALLUVIUM_THRIFT_PORT"] = str(thrift_server.free_port())
+        os.environ["ALLUVIUM_THRIFT_PORT"] = str(hosting.free_port())
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -120,8 +121,8 @@ def spark(session_parameters: dict[str, str], request: pytest.FixtureRequest) ->
     if request.config.getoption("--target") == "thrift":
         target = SessionTarget(REPOSITORY, "local", "silver", session_parameters)
         port = int(os.environ["ALLUVIUM_THRIFT_PORT"])
-        served = thrift_server.listen(target, port=port)
-        while not thrift_server.is_open(thrift_server.HOST, port):
+        served = hosting.listen(target, port=port)
+        while not hosting.is_open(hosting.HOST, port):
             pass
         return served
     return session.get_or_create(session_parameters)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from alluvium import AlluviumError, cli, demo, profile, thrift_server
-from alluvium.thrift_server import Place
+from alluvium import AlluviumError, cli, demo
+from alluvium.runtime import profile
+from alluvium.server import hosting
+from alluvium.server.hosting import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +61,7 @@ def shown(spark: SparkSession) -> dict[str, str]:
 @pytest.fixture
 def small_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """The demo with the models of the two tables that it shows alone, and tables, files and a port of its own."""
-    port = thrift_server.free_port()
+    port = hosting.free_port()
     for name, value in (
         ("ALLUVIUM_HOME", tmp_path / "tables"),
         ("ALLUVIUM_LANDING", tmp_path / "landing"),
@@ -94,7 +96,7 @@ def test_demo_through_a_server(small_demo: Callable[..., str]) -> None:
     assert "make demo-changes TARGET=thrift\n" in printed
     assert ".venv/bin/dbt show --inline" in printed
 
-    address = thrift_server.start(settings, port=int(os.environ["ALLUVIUM_THRIFT_PORT"]))
+    address = hosting.start(settings, port=int(os.environ["ALLUVIUM_THRIFT_PORT"]))
     try:
         printed = small_demo("changes", "--target", "thrift")
         assert "listens at" not in printed
@@ -105,7 +107,7 @@ def test_demo_through_a_server(small_demo: Callable[..., str]) -> None:
         with pytest.raises(AlluviumError, match=f"set ALLUVIUM_THRIFT_PORT={address.port}"):
             demo.main(["--target", "thrift"])
     finally:
-        thrift_server.stop(settings)
+        hosting.stop(settings)
 
 
 def test_first_demo_equals_the_oracle_at_its_checkpoint(shown: dict[str, str]) -> None:

@@ -203,8 +203,9 @@ def test_page_names_no_column_macro_or_variable_that_is_not_there(page: Path) ->
         path.read_text(encoding="utf-8")
         for path in [*MACROS.rglob("*.sql"), *(REPOSITORY / "tests/generic").glob("*.sql")]
     )
-    settings = [REPOSITORY / "profiles.yml", REPOSITORY / "alluvium" / "log4j2.properties"]
-    readers = "".join(path.read_text(encoding="utf-8") for path in [*REPOSITORY.glob("*/*.py"), *settings])
+    settings = [REPOSITORY / "profiles.yml", REPOSITORY / "alluvium" / "runtime" / "log4j2.properties"]
+    modules = REPOSITORY.glob("*alluvium/**/*.py")
+    readers = "".join(path.read_text(encoding="utf-8") for path in [*modules, *settings])
     for name in set(re.findall(r"\b_(?:cdc|is|deleted)_\w+", text(page))):
         assert name in macros, name
     for name in set(re.findall(r"\balluvium\.(\w+)\(", text(page))):

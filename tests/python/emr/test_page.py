@@ -13,7 +13,7 @@ import yaml
 
 from alluvium.emr import command, steps
 from alluvium.emr import stack as stacks
-from alluvium.thrift_server import PORT as THRIFT_PORT
+from alluvium.server.hosting import PORT as THRIFT_PORT
 from docs.guide import GUIDE, blocks, text
 
 from .conftest import Network, Run, client, cluster

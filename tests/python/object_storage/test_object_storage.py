@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from new_project.test_new_project import run
 
-from alluvium import jars, java, object_storage
+from alluvium.runtime import jars, java, object_storage
 
 from .server import lake
 

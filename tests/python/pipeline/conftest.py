@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from alluvium import thrift_server
+from alluvium.server import hosting
 
 from .project import Feed, MakeProject, Project
 
@@ -35,7 +35,7 @@ def profile(request: pytest.FixtureRequest) -> dict[str, Any]:
     target = "new_york"
     if request.config.getoption("--target") == "thrift":
         target, port = "thrift", int(os.environ["ALLUVIUM_THRIFT_PORT"])
-        targets[target] = local | {"method": "thrift", "host": thrift_server.HOST, "port": port}
+        targets[target] = local | {"method": "thrift", "host": hosting.HOST, "port": port}
     return {"alluvium": {"target": target, "outputs": targets}}
 
 

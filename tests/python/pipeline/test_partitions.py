@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from alluvium import jars
+from alluvium.runtime import jars
 
 from .events import lines, postgresql
 from .project import SILVER, Feed, Project

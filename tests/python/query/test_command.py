@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from alluvium import cli, profile, thrift_server
+from alluvium import cli
 from alluvium.query import command
+from alluvium.runtime import profile
+from alluvium.server import hosting
 
 PROFILES = """
 theirs:
@@ -78,7 +80,7 @@ def test_target_that_reaches_a_server(project: Path) -> None:
 def test_server_that_is_not_there(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port = thrift_server.free_port()
+    port = hosting.free_port()
     there = f"{{type: spark, method: thrift, schema: s, host: 127.0.0.1, port: {port}}}"
     (project / "profiles.yml").write_text(f"theirs: {{target: t, outputs: {{t: {there}}}}}", encoding="utf-8")
     code, output, errors = run(capsys, monkeypatch, "--project-dir", str(project), "-e", "select 1")

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from dbt.adapters.spark import session as dbt_session
 from dbt.cli.main import dbtRunner
 
-from alluvium import session
+from alluvium.runtime import session
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LISTING = re.compile(r"show table extended in (\S+) like '\*'")

@@ -27,9 +27,11 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
-from alluvium import AlluviumError, java, profile, session, thrift_transport
-from alluvium.thrift_security import prepared, require_as_asked, require_safe, session_settings
-from alluvium.thrift_server import is_open
+from alluvium import AlluviumError
+from alluvium.runtime import java, profile, session
+from alluvium.server import transport
+from alluvium.server.hosting import is_open
+from alluvium.server.security import prepared, require_as_asked, require_safe, session_settings
 
 from .test_thrift_server import PAGE, REPOSITORY, Terminal, thrown
 
@@ -328,8 +330,8 @@ def guarded(directory: Directory, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def answer(port: int, password: str, *, auth: str = "LDAP") -> str:
-    transport = thrift_transport.tls("127.0.0.1", port, USER, auth, "", password)
-    with contextlib.closing(hive.connect(thrift_transport=transport, username=USER)) as connection:
+    unopened = transport.tls("127.0.0.1", port, USER, auth, "", password)
+    with contextlib.closing(hive.connect(thrift_transport=unopened, username=USER)) as connection:
         cursor = connection.cursor()
         cursor.execute("set")
         return str(cursor.fetchall())
@@ -384,9 +386,9 @@ def test_other_clients_of_the_page(guarded: tuple[Terminal, Path], tmp_path: Pat
 def test_certificate_that_names_another_host(guarded: tuple[Terminal, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, trusted = guarded
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
-    transport = thrift_transport.tls("localhost", terminal.port, USER, "LDAP", "", PASSWORD)
+    unopened = transport.tls("localhost", terminal.port, USER, "LDAP", "", PASSWORD)
     with pytest.raises(TTransportException, match=r"certificate of localhost is not taken \(Hostname mismatch"):
-        hive.connect(thrift_transport=transport, username=USER)
+        hive.connect(thrift_transport=unopened, username=USER)
 
 
 @pytest.mark.slow
@@ -434,7 +436,7 @@ public class Doorman implements org.apache.hive.service.auth.PasswdAuthenticatio
 # The compiler that Spark compiles its plans with, in a JVM of its own.
 COMPILES = """
 import base64, sys
-from alluvium import java, jars
+from alluvium.runtime import java, jars
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 java.use(); jars.own_spark()

@@ -19,8 +19,11 @@ from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
 import dbt_alluvium
-from alluvium import AlluviumError, profile, thrift_client, thrift_transport
-from alluvium.profile import ThriftTarget
+from alluvium import AlluviumError
+from alluvium.runtime import profile
+from alluvium.runtime.profile import ThriftTarget
+from alluvium.server import client
+from alluvium.server.transport import tls
 
 from .test_authentication import PASSWORD, STORE_PASSWORD, USER, certificate_in
 from .test_thrift_server import REPOSITORY
@@ -47,7 +50,7 @@ def test_password_goes_to_another_machine_over_tls_alone(
     auth: str | None, password: str | None, no_connection: None
 ) -> None:
     with pytest.raises(AlluviumError, match=REFUSED):
-        thrift_client.connect(target(auth=auth, password=password))
+        client.connect(target(auth=auth, password=password))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,7 @@ def test_password_goes_to_another_machine_over_tls_alone(
 )
 def test_what_may_be_asked(taken: ThriftTarget, no_connection: None) -> None:
     with pytest.raises(AssertionError, match="a connection is opened"):
-        thrift_client.connect(taken)
+        client.connect(taken)
 
 
 PROFILES = f"""
@@ -130,19 +133,19 @@ def greeted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
 
 def refusal(host: str, port: int) -> str:
     with pytest.raises(TTransportException) as refused:
-        thrift_transport.tls(host, port, USER, "LDAP", password=PASSWORD).open()
+        tls(host, port, USER, "LDAP", password=PASSWORD).open()
     return str(refused.value.message)
 
 
 def test_client_without_tls_of_a_server_with_it(greeted: tuple[int, Path]) -> None:
     port, _ = greeted
     with pytest.raises(AlluviumError, match=r"so must the client \(ALLUVIUM_THRIFT_TLS\)"):
-        thrift_client.connect(replace(target("127.0.0.1"), port=port))
+        client.connect(replace(target("127.0.0.1"), port=port))
 
 
 def test_tls_without_a_name() -> None:
     """dbt hands on none where the server asks for none, and SASL wants one."""
-    started, *_ = thrift_transport.tls("127.0.0.1", 10000, None, None).sasl_client_factory().start("PLAIN")
+    started, *_ = tls("127.0.0.1", 10000, None, None).sasl_client_factory().start("PLAIN")
     assert started
 
 

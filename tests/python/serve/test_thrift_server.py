@@ -25,10 +25,12 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 
-from alluvium import AlluviumError, cli, java, profile, session, thrift_security, thrift_server
+from alluvium import AlluviumError, cli
 from alluvium.demo import loads
-from alluvium.profile import SessionTarget
-from alluvium.thrift_server import Address, Place
+from alluvium.runtime import java, profile, session
+from alluvium.runtime.profile import SessionTarget
+from alluvium.server import hosting, security
+from alluvium.server.hosting import Address, Place
 
 REPOSITORY = Path(__file__).parents[3]
 TABLES = ("slv_moma__artists", "slv_moma__artworks")
@@ -56,7 +58,7 @@ def test_only_lines_of_this_start_are_its_reason(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     with pytest.raises(AlluviumError) as failed:
-        thrift_server.start(target)
+        hosting.start(target)
     assert str(failed.value) == f"The server did not start; the end of {place.log}:\nalluvium: why"
     before, began, why = place.last_lines(3).splitlines()
     assert (before, why) == ("listening at 127.0.0.1:10000", "alluvium: why")
@@ -92,7 +94,7 @@ def test_first_cause_is_said_where_sparks_server_does_not_start(
     start.side_effect = thrown("a.ServiceException: Error initializing", "java.net.BindException: Address in use.")
     monkeypatch.setattr(session, "get_or_create", lambda *_: spark)
     with pytest.raises(AlluviumError) as failed:
-        thrift_server.listen(target)
+        hosting.listen(target)
     assert str(failed.value) == "serve: Spark's server does not start: java.net.BindException: Address in use."
 
 
@@ -107,8 +109,8 @@ def test_connections_have_the_options_of_the_sessions_metastore(
         "jdo|datanucleus": {"javax.jdo.a": "1", "datanucleus.b": "2"}
     }.get
     monkeypatch.setattr(session, "get_or_create", lambda *_: spark)
-    monkeypatch.setattr(thrift_security, "require_as_asked", lambda *_: None)
-    assert thrift_server.listen(target) is spark
+    monkeypatch.setattr(security, "require_as_asked", lambda *_: None)
+    assert hosting.listen(target) is spark
     started.getHiveConf().unset.assert_called_once_with("datanucleus.b")
 
 
@@ -122,13 +124,13 @@ def test_each_server_has_its_own_logs_of_statements(target: SessionTarget, monke
 
     monkeypatch.setattr(session, "get_or_create", get_or_create)
     with pytest.raises(AlluviumError, match="no session"):
-        thrift_server.listen(target)
+        hosting.listen(target)
     location = settings["spark.hadoop.hive.server2.logging.operation.log.location"]
     assert location == str(target.project_directory / ".alluvium" / "thrift_operation_logs")
 
 
 LOGS = """
-from alluvium import jars, java, session
+from alluvium.runtime import jars, java, session
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 java.use(); jars.own_spark()
@@ -163,7 +165,7 @@ def test_log_has_causes_and_a_line_for_each_entry() -> None:
 
 def test_nothing_runs(target: SessionTarget) -> None:
     assert Place(target).address() is None
-    assert thrift_server.stop(target) is None
+    assert hosting.stop(target) is None
 
 
 def test_files_of_a_killed_server_are_none_of_a_running_one(target: SessionTarget) -> None:
@@ -172,8 +174,8 @@ def test_files_of_a_killed_server_are_none_of_a_running_one(target: SessionTarge
     # A lock is its process's, so another one has to look.
     look = f"""
 from pathlib import Path
-from alluvium.profile import SessionTarget
-from alluvium.thrift_server import Place
+from alluvium.runtime.profile import SessionTarget
+from alluvium.server.hosting import Place
 print(Place(SessionTarget(Path({str(target.project_directory)!r}), "local", "silver", {target.parameters!r})).address())
 """
     with place.hold():
@@ -186,7 +188,7 @@ print(Place(SessionTarget(Path({str(target.project_directory)!r}), "local", "sil
 
 def test_home_that_is_none_is_no_running_server(target: SessionTarget) -> None:
     (target.project_directory / ".alluvium").write_text("a file", encoding="utf-8")
-    for asked in (Place(target).is_held, lambda: thrift_server.start(target), lambda: thrift_server.stop(target)):
+    for asked in (Place(target).is_held, lambda: hosting.start(target), lambda: hosting.stop(target)):
         with pytest.raises(AlluviumError, match=r"files cannot be written: \S+thrift_server\.lock: Not a directory"):
             asked()
     with pytest.raises(AlluviumError, match="cannot be written"), Place(target).hold():
@@ -198,7 +200,7 @@ def test_port_that_is_taken(target: SessionTarget) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(AlluviumError, match=f"--port {port} is taken"):
-            thrift_server.run(target, port=port)
+            hosting.run(target, port=port)
     for number, handler in before.items():
         signal.signal(number, handler)
 
@@ -245,7 +247,7 @@ class Terminal:
     """A shell in the repository, with tables, landed files and a port of its own."""
 
     def __init__(self, home: Path) -> None:
-        self.port = thrift_server.free_port()
+        self.port = hosting.free_port()
         self.landing = home / "landing" / "moma"
         self.environment = os.environ | {
             "ALLUVIUM_HOME": str(home / "tables"),

@@ -27,9 +27,9 @@ def checkout(tmp_path: Path) -> Path:
         "requirements-spark4.lock",
     ):
         shutil.copy(ROOT / name, copy)
-    (copy / "alluvium").mkdir()
+    (copy / "alluvium" / "runtime").mkdir(parents=True)
     for name in ("jars.lock", "jars-spark4.lock"):
-        shutil.copy(ROOT / "alluvium" / name, copy / "alluvium")
+        shutil.copy(ROOT / "alluvium" / "runtime" / name, copy / "alluvium" / "runtime")
     (copy / "bin").mkdir()
     for tool in ("make", "sh", "sed", "awk", "test", "echo"):
         found = shutil.which(tool)

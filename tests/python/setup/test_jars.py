@@ -10,7 +10,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from alluvium import AlluviumError, jars
+from alluvium import AlluviumError
+from alluvium.runtime import jars
 
 CONTENT = b"a jar"
 JAR = jars.Jar("org.example:thing_2.12:1.0", hashlib.sha256(CONTENT).hexdigest())
@@ -49,7 +50,7 @@ def test_lock_names_delta_hudi_and_this_sparks_avro(name: str, scala: str, spark
     text = jars.LOCK.with_name(name).read_text(encoding="utf-8")
     locked = {jar.coordinate.rsplit(":", 1)[0]: jar for jar in jars.read_lock(text)}
     (version,) = re.findall(
-        r"^pyspark==(\S+)", (jars.LOCK.parents[1] / spark).read_text(encoding="utf-8"), re.MULTILINE
+        r"^pyspark==(\S+)", (jars.LOCK.parents[2] / spark).read_text(encoding="utf-8"), re.MULTILINE
     )
     hudi = {f"org.apache.hudi:hudi-spark3.5-bundle_{scala}"} if version.startswith("3.5.") else set()
     assert set(locked) == hudi | {

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from alluvium import AlluviumError, java
+from alluvium import AlluviumError
+from alluvium.runtime import java
 
 
 def installation(home: Path, version: str, *, release: bool = True) -> Path:
@@ -177,13 +178,13 @@ def test_java_spells_all_names_in_any_locale(tmp_path: Path, variables: dict[str
     """With LANG of a locale that is not installed it listed `city=Zürich` as a name that it could not open."""
     script = (
         "import os, subprocess\n"
-        "from alluvium import java\n"
+        "from alluvium.runtime import java\n"
         "home = java.use().home\n"
         "command = [str(home / 'bin' / 'java'), '-XshowSettings:properties', '-version']\n"
         "print(subprocess.run(command, capture_output=True, text=True).stderr)\n"
     )
     kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
-    environment = kept | {"PYTHONPATH": str(Path(java.__file__).parents[1])} | variables
+    environment = kept | {"PYTHONPATH": str(Path(java.__file__).parents[2])} | variables
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
     )

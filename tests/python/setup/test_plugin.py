@@ -17,7 +17,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 import dbt_alluvium
-from alluvium import session
+from alluvium.runtime import session
 
 PROFILES = """
 p:

@@ -10,7 +10,8 @@ import jinja2
 import pytest
 import yaml
 
-from alluvium import AlluviumError, jars, java, prepare, session
+from alluvium import AlluviumError
+from alluvium.runtime import jars, java, prepare, session
 
 ROOT = Path(__file__).resolve().parents[3]
 JAVA = java.Java(Path("/java"), 17, "PATH")

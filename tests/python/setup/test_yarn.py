@@ -15,7 +15,8 @@ import jinja2
 import pytest
 import yaml
 
-from alluvium import AlluviumError, java, session, yarn
+from alluvium import AlluviumError
+from alluvium.runtime import java, session, yarn
 
 ROOT = Path(__file__).resolve().parents[3]
 # As emr-7.10.0 has it, shortened.
@@ -113,7 +114,7 @@ SUBMIT = """\
 printf '%s\\n' "$@" >"$SAID"
 exit 1
 """
-SESSION = "import json, sys; from alluvium import session; session.get_or_create(json.loads(sys.argv[1]))"
+SESSION = "import json, sys; from alluvium.runtime import session; session.get_or_create(json.loads(sys.argv[1]))"
 
 
 def test_spark_submit_of_the_cluster_gets_the_profile(cluster: Path, tmp_path: Path) -> None:

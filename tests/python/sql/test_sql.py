@@ -29,8 +29,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from alluvium import cli, thrift_server
-from alluvium.profile import SessionTarget, Target, ThriftTarget
+from alluvium import cli
 from alluvium.query import Format, QueryError
 from alluvium.query import prompt as prompt_module
 from alluvium.query.engine import Engine, Kind
@@ -42,6 +41,8 @@ from alluvium.query.prompt import Prompt
 from alluvium.query.result import Result
 from alluvium.query.statements import split
 from alluvium.query.values import date_text
+from alluvium.runtime.profile import SessionTarget, Target, ThriftTarget
+from alluvium.server import hosting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -154,7 +155,7 @@ def tables(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def port(spark: SparkSession) -> Iterator[int]:
     """Of a Thrift server in this process, which has the tests' own session."""
-    found = thrift_server.free_port()
+    found = hosting.free_port()
     session = spark._jsparkSession
     conf, jvm = session.sessionState().conf(), spark._jvm
     assert jvm is not None

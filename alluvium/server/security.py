@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from alluvium import AlluviumError
+from alluvium.runtime import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +30,7 @@ CUSTOM_CLASS = "hive.server2.custom.authentication.class"
 TRANSPORT = "hive.server2.transport.mode"
 TLS = "hive.server2.use.SSL"
 KEYSTORE = "hive.server2.keystore.path"
-KEYSTORE_PASSWORD = "hive.server2.keystore.password"
+KEYSTORE_PASSWORD = session.KEYSTORE_PASSWORD.removeprefix(PREFIX)
 
 METHODS_WITH_PASSWORD = ("LDAP", "CUSTOM")
 METHODS = ("NONE", *METHODS_WITH_PASSWORD)
@@ -116,14 +117,6 @@ def authentication(parameters: Mapping[str, str]) -> str:
     if method not in METHODS:
         raise AlluviumError(f"serve: {PREFIX}{AUTHENTICATION} is {method}; allowed: {', '.join(METHODS)}.")
     return method
-
-
-def without_password(parameters: Mapping[str, str]) -> dict[str, str]:
-    """`parameters` without the key store's password, which only a server needs.
-
-    PySpark (3.5.7) puts what a session is made with on the command line of its JVM.
-    """
-    return {name: value for name, value in parameters.items() if name != PREFIX + KEYSTORE_PASSWORD}
 
 
 def session_settings(parameters: Mapping[str, str], project_directory: Path) -> dict[str, str]:

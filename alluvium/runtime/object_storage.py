@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from alluvium import java
+from alluvium.runtime import java
 
 __all__ = ["LOCK", "is_configured", "is_meant", "region", "with_defaults"]
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from alluvium import AlluviumError, jars, java, object_storage, thrift_security, yarn
+from alluvium import AlluviumError
+from alluvium.runtime import jars, java, object_storage, yarn
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,7 @@ WAREHOUSE = "spark.sql.warehouse.dir"
 METASTORE = "spark.hadoop.javax.jdo.option.ConnectionURL"
 CLASS_PATH = "spark.driver.extraClassPath"
 JVM_OPTIONS = "spark.driver.extraJavaOptions"
+KEYSTORE_PASSWORD = "spark.hadoop.hive.server2.keystore.password"
 DERBY = re.compile(r"^(jdbc:derby:(?:;databaseName=)?)([^;]+)(.*)$")
 
 _claimed: dict[str, TextIO] = {}  # open, and so locked, as long as the process lives
@@ -44,7 +46,7 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     builder = SparkSession.builder.enableHiveSupport()
     if not running:
         directory = (project_directory or Path.cwd()).resolve()
-        settings = absolute(thrift_security.without_password(parameters), directory)
+        settings = absolute(without_password(parameters), directory)
         claim(settings.get(METASTORE, ""))
         for key, value in complete(settings, directory).items():
             builder = builder.config(key, value)
@@ -106,6 +108,14 @@ def environment() -> dict[str, str]:
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
     }
+
+
+def without_password(parameters: Mapping[str, str]) -> dict[str, str]:
+    """`parameters` without the password of a Thrift server's key store, which only alluvium/server needs.
+
+    PySpark (3.5.7) puts what a session is made with on the command line of its JVM.
+    """
+    return {name: value for name, value in parameters.items() if name != KEYSTORE_PASSWORD}
 
 
 def absolute(parameters: Mapping[str, str], directory: Path) -> dict[str, str]:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from alluvium import AlluviumError, java
+from alluvium import AlluviumError
+from alluvium.runtime import java
 
 # Of the Spark that is installed: 3.5 by default, 4.0 from requirements-spark4.lock.
 LOCK = Path(__file__).with_name("jars-spark4.lock" if java.IS_SPARK_4 else "jars.lock")

@@ -11,10 +11,12 @@ from pyhive import exc, hive  # type: ignore[import-untyped]  # it has no annota
 from thrift.Thrift import TException  # type: ignore[import-untyped]  # the same
 from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # the same
 
-from alluvium import AlluviumError, thrift_security
+from alluvium import AlluviumError
+from alluvium.server import security
+from alluvium.server.transport import tls
 
 if TYPE_CHECKING:
-    from alluvium.profile import ThriftTarget
+    from alluvium.runtime.profile import ThriftTarget
 
 # What PyHive and thrift raise: the server's answer, or a connection that is no more.
 FAILURES = (exc.Error, TException, EOFError, OSError)
@@ -30,12 +32,20 @@ def connect(target: ThriftTarget) -> Any:
     Raises:
         AlluviumError: nothing listens there, it does not let the user in, or a password would be sent as it is.
     """
-    thrift_security.require_private_password(target.name, target.host, target.auth, target.password, target.use_ssl)
+    security.require_private_password(target.name, target.host, target.auth, target.password, target.use_ssl)
     place = f"{target.host}:{target.port}"
     try:
         with _no_log():
             if target.use_ssl:
-                return hive.connect(username=target.user, thrift_transport=_transport(target))
+                transport = tls(
+                    target.host,
+                    target.port,
+                    target.user,
+                    target.auth,
+                    target.kerberos_service_name,
+                    target.password,
+                )
+                return hive.connect(username=target.user, thrift_transport=transport)
             return hive.connect(
                 host=target.host,
                 port=target.port,
@@ -57,19 +67,6 @@ def connect(target: ThriftTarget) -> Any:
         ) from error
     except (ValueError, NotImplementedError) as error:  # what PyHive does not take together
         raise AlluviumError(f"The target {target.name} cannot connect: {error}") from error
-
-
-def _transport(target: ThriftTarget) -> Any:
-    from alluvium import thrift_transport
-
-    return thrift_transport.tls(
-        target.host,
-        target.port,
-        target.user,
-        target.auth,
-        target.kerberos_service_name,
-        target.password,
-    )
 
 
 @contextmanager

@@ -23,13 +23,15 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alluvium import AlluviumError, session, thrift_security
+from alluvium import AlluviumError
+from alluvium.runtime import session
+from alluvium.server import security
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
-    from alluvium.profile import SessionTarget
+    from alluvium.runtime.profile import SessionTarget
 
 HOST = "127.0.0.1"
 PORT = 10000
@@ -174,7 +176,7 @@ def run(target: SessionTarget, host: str = HOST, port: int = PORT) -> None:
     Raises:
         AlluviumError: strangers could use the server, the port is taken, a server runs, or Spark cannot start.
     """
-    thrift_security.require_safe(host, target.parameters, target.project_directory)
+    security.require_safe(host, target.parameters, target.project_directory)
     place = Place(target)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -213,19 +215,17 @@ def listen(target: SessionTarget, host: str = HOST, port: int = PORT) -> SparkSe
     """
     from py4j.protocol import Py4JJavaError
 
-    for name in [name for name in os.environ if name.startswith(thrift_security.VARIABLES)]:
+    for name in [name for name in os.environ if name.startswith(security.VARIABLES)]:
         del os.environ[name]
     spark = session.get_or_create(_settings(target, host, port), target.project_directory)
     context = spark._jsparkSession.sqlContext()
     server = spark._jvm.org.apache.spark.sql.hive.thriftserver  # type: ignore[union-attr]  # a live session has one
-    with thrift_security.prepared(spark, target.parameters):
+    with security.prepared(spark, target.parameters):
         try:
             started = server.HiveThriftServer2.startWithContext(context)
         except Py4JJavaError as error:
-            raise AlluviumError(
-                f"serve: Spark's server does not start: {thrift_security.first_cause(error)}."
-            ) from error
-    thrift_security.require_as_asked(started, host, target.parameters)
+            raise AlluviumError(f"serve: Spark's server does not start: {security.first_cause(error)}.") from error
+    security.require_as_asked(started, host, target.parameters)
     _share_metastore(spark, started)
     return spark
 
@@ -255,7 +255,7 @@ def start(target: SessionTarget, host: str = HOST, port: int = PORT, arguments: 
     Raises:
         AlluviumError: it has ended instead, or takes too long; with the end of what it has written to its log.
     """
-    thrift_security.require_safe(host, target.parameters, target.project_directory)
+    security.require_safe(host, target.parameters, target.project_directory)
     place = Place(target)
     if place.is_held():
         raise place.taken()
@@ -304,7 +304,7 @@ def stop(target: SessionTarget) -> Address | None:
 
 
 def _settings(target: SessionTarget, host: str, port: int) -> dict[str, str]:
-    return thrift_security.session_settings(target.parameters, target.project_directory) | {
+    return security.session_settings(target.parameters, target.project_directory) | {
         # What one statement of a run leaves, the next one finds on any connection (macros/lib/session.sql).
         "spark.sql.hive.thriftServer.singleSession": "true",
         # A build takes the session, as long as it runs. Among Spark's settings: no client's RESET ends it.

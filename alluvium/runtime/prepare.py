@@ -6,7 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from alluvium import AlluviumError, jars, session
+from alluvium import AlluviumError
+from alluvium.runtime import jars, session
 
 
 def configure_spark(home: Path, files: list[Path]) -> None:
@@ -25,7 +26,7 @@ def configure_spark(home: Path, files: list[Path]) -> None:
     (conf / "spark-defaults.conf").write_text(f"{session.CLASS_PATH} {class_path}\n", encoding="utf-8")
     shutil.copyfile(session.LOGGING, conf / session.LOGGING.name)
     (conf / "spark-env.sh").write_text(
-        f'JAVA_HOME="$("{sys.executable}" -m alluvium.java)" && export JAVA_HOME\n'
+        f'JAVA_HOME="$("{sys.executable}" -m alluvium.runtime.java)" && export JAVA_HOME\n'
         f'export PYSPARK_PYTHON="{sys.executable}"\n',
         encoding="utf-8",
     )

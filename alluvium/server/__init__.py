@@ -1,0 +1,1 @@
+"""Spark's Thrift server over the embedded session, and connections to one."""
