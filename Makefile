@@ -40,10 +40,10 @@ setup: $(RUN_STAMP) ## environment and jars; the other targets call it
 setup-dev: $(DEV_STAMP) ## setup, and what the tests and linters need
 
 demo: $(RUN_STAMP) ## land and build the source systems
-	@$(BIN)/python -m alluvium.demo $(DEMO_TARGET)
+	@$(BIN)/python -m scripts.demo $(DEMO_TARGET)
 
 demo-changes: $(RUN_STAMP) ## land their later files and see the tables move
-	@$(BIN)/python -m alluvium.demo changes $(DEMO_TARGET)
+	@$(BIN)/python -m scripts.demo changes $(DEMO_TARGET)
 
 test: $(DEV_STAMP) ## the tests, without the slow suites
 	@$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(PYTEST_ARGS)

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from alluvium import demo
 from benchmarks.targets import land, run
+from scripts import demo
 
 BUILDS = ("first files", "later files", "nothing new")
 _BEGIN = re.compile(r"(?:\x1b\[0m)?\d\d:\d\d:\d\d\.\d+ \[\w+ *\] \[[^\]]*\]: (.*)")

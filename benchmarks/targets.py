@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from alluvium import demo
 from alluvium.runtime import profile, session
 from alluvium.server import hosting
+from scripts import demo
 
 PROJECT = demo.PROJECT
 SCHEMAS = ("silver", "gold")

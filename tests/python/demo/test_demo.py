@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from alluvium import AlluviumError, cli, demo
+from alluvium import AlluviumError, cli
 from alluvium.runtime import profile
 from alluvium.server import hosting
 from alluvium.server.hosting import Place
+from scripts import demo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -204,7 +204,7 @@ def test_page_names_no_column_macro_or_variable_that_is_not_there(page: Path) ->
         for path in [*MACROS.rglob("*.sql"), *(REPOSITORY / "tests/generic").glob("*.sql")]
     )
     settings = [REPOSITORY / "profiles.yml", REPOSITORY / "alluvium" / "runtime" / "log4j2.properties"]
-    modules = REPOSITORY.glob("*alluvium/**/*.py")
+    modules = [*REPOSITORY.glob("*alluvium/**/*.py"), *REPOSITORY.glob("scripts/*.py")]
     readers = "".join(path.read_text(encoding="utf-8") for path in [*modules, *settings])
     for name in set(re.findall(r"\b_(?:cdc|is|deleted)_\w+", text(page))):
         assert name in macros, name

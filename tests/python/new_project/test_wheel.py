@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from alluvium import __version__
+from scripts.demo import SYSTEMS
 
 from .test_new_project import REPOSITORY, run
 
@@ -27,6 +28,7 @@ FOLDERS = (
     "docs",
     "deploy/emr",
     "scripts",
+    "samples",
 )
 FILES = (
     "pyproject.toml",
@@ -81,6 +83,16 @@ def test_modules(wheel: Path, site: Path) -> None:
     assert run(site.parent, "alluvium.cli", "--version", **isolated) == f"alluvium {__version__}\n"
     for module in ("alluvium.spark_udfs.reader", "dbt_alluvium"):
         assert run(site.parent, "inspect", "--details", module, **isolated).find(f"Origin: {site}") > 0
+
+
+def test_has_nothing_of_the_demo(wheel: Path) -> None:
+    """Whoever installs it has files of their own: the source systems and their samples are the checkout's."""
+    kinds = ("py", "md", "sql", "yml", "yaml", "jinja", "lock", "properties", "sh")
+    systems = re.compile("|".join([r"\bsamples/", *map(re.escape, SYSTEMS.values())]))
+    with zipfile.ZipFile(wheel) as read:
+        names = [name for name in read.namelist() if ".dist-info/" not in name]
+        assert [name for name in names if "demo" in name or name.rpartition(".")[2] not in kinds] == []
+        assert [name for name in names if name.endswith(".py") and systems.search(read.read(name).decode())] == []
 
 
 def test_metadata(wheel: Path) -> None:

@@ -26,11 +26,11 @@ from py4j.protocol import Py4JJavaError
 from pyhive import hive  # type: ignore[import-untyped]  # it has no annotations
 
 from alluvium import AlluviumError, cli
-from alluvium.demo import loads
 from alluvium.runtime import java, profile, session
 from alluvium.runtime.profile import SessionTarget
 from alluvium.server import hosting, security
 from alluvium.server.hosting import Address, Place
+from scripts.demo import loads
 
 REPOSITORY = Path(__file__).parents[3]
 TABLES = ("slv_moma__artists", "slv_moma__artworks")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from alluvium import demo
+from scripts import demo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
