@@ -11,9 +11,9 @@ from alluvium import AlluviumError
 
 from .entities import Entity, describe_entity
 from .messages import advice_on
+from .missed_snapshots import MissedSnapshot, missed_snapshots
 from .objects import LocationError, open_storage
 from .reading import Sampling, list_entities, read_objects
-from .snapshots import MissedSnapshot, missed_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -45,8 +45,8 @@ from .types import ProposedType, Values, propose_from_values, question_of_zone
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from .missed_snapshots import MissedSnapshot
     from .reading import Found, Reading
-    from .snapshots import MissedSnapshot
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import importlib
 import os
 import re
 import subprocess
@@ -42,6 +41,8 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    from alluvium.spark_udfs import register
+
     running = SparkContext._active_spark_context is not None
     builder = SparkSession.builder.enableHiveSupport()
     if not running:
@@ -57,7 +58,7 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
         # Relative locations of external sources start from it; the nodes of a cluster have no such directory. Spark
         # would hide a path with `url` or `token` in it from the macros (macros/lib/hidden_text.sql).
         spark.conf.set("alluvium.project_directory", f"0x{str(project_directory.resolve()).encode().hex()}")
-    importlib.import_module("alluvium.spark_udfs").register(spark)
+    register(spark)
     return spark
 
 
