@@ -1,10 +1,11 @@
-"""The jars that Spark needs beyond PySpark's own: resolved once by Spark's Ivy, verified against jars.lock, kept."""
+"""The jars that Spark needs beyond PySpark's own: fetched once by Spark's Ivy, verified against jars.lock, kept."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import urllib.parse
@@ -12,14 +13,35 @@ import urllib.request
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 from alluvium import AlluviumError
 from alluvium.runtime import java
 
 # Of the Spark that is installed: 3.5 by default, 4.0 from requirements-spark4.lock.
 LOCK = Path(__file__).with_name("jars-spark4.lock" if java.IS_SPARK_4 else "jars.lock")
-# PySpark has the very version that Delta asks for: 3.5.7 has 4.9.3, 4.0.2 has 4.13.1.
-EXCLUDES = ("org.antlr:antlr4-runtime",)
+MIRROR = "ALLUVIUM_IVY_SETTINGS"
+# Spark's own variable for another repository than Maven Central.
+REPOSITORY = "DEFAULT_ARTIFACT_REPOSITORY"
+# Without POMs, since the lock names all that is wanted: one in ~/.m2 whose jar is missing would end the search there.
+SETTINGS = """<ivysettings>
+  <settings defaultResolver="all"/>
+  <resolvers>
+    <chain name="all" returnFirst="true">
+      <ibiblio name="local" m2compatible="true" usepoms="false" root="file:${user.home}/.m2/repository"/>
+      <ibiblio name="central" m2compatible="true" usepoms="false" root="${repository}"/>
+    </chain>
+  </resolvers>
+</ivysettings>
+"""
+MODULE = """<ivy-module version="2.0">
+  <info organisation="alluvium" module="jars"/>
+  <configurations><conf name="default"/></configurations>
+  <dependencies>{}</dependencies>
+</ivy-module>
+"""
+DEPENDENCY = '<dependency org="{}" name="{}" rev="{}" conf="default-&gt;default" transitive="false"/>'
+THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
@@ -39,11 +61,6 @@ class Jar:
         """Name in the cache, ``artifact-version.jar``."""
         _, artifact, version = self.coordinate.split(":")
         return f"{artifact}-{version}.jar"
-
-    @property
-    def ivy_name(self) -> str:
-        """Name that Spark's Ivy gives to the file, ``group_artifact-version.jar``."""
-        return self.coordinate.split(":")[0] + "_" + self.file_name
 
     def matches(self, path: Path) -> bool:
         """Whether `path` is a file with this digest."""
@@ -93,15 +110,17 @@ def class_path(lock: Path | None = None) -> list[Path]:
 
 
 def resolve(jars: Iterable[Jar], directory: Path, cache: Path) -> None:
-    """Resolve `jars` with Spark's Ivy into `directory`, each verified before it gets its name there.
+    """Fetch `jars` with Spark's Ivy into `directory`, each verified before it gets its name there.
 
     Raises:
         AlluviumError: with the reason and the remedy.
     """
     with tempfile.TemporaryDirectory(prefix="ivy-", dir=cache) as ivy:
         output = _run_ivy(jars, Path(ivy), cache)
+        # A file that the settings include, or a variable, may have named it.
+        require_https(re.findall(r"^downloading (\S+)", output, re.MULTILINE), f"the repository of {MIRROR}")
         for jar in jars:
-            found = Path(ivy, "jars", jar.ivy_name)
+            found = Path(ivy, "jars", jar.file_name)
             if not found.exists():
                 raise AlluviumError(explain(output, jar, directory))
             if not jar.matches(found):
@@ -114,39 +133,67 @@ def resolve(jars: Iterable[Jar], directory: Path, cache: Path) -> None:
 
 
 def _run_ivy(jars: Iterable[Jar], ivy: Path, cache: Path) -> str:
-    from pyspark import SparkConf
-    from pyspark.errors import PySparkRuntimeError
-    from pyspark.java_gateway import launch_gateway
-
-    runtime = java.use()
-    own_spark()
-    conf = SparkConf(loadDefaults=False)
-    conf.set("spark.jars.packages", ",".join(jar.coordinate for jar in jars))
-    conf.set("spark.jars.excludes", ",".join(EXCLUDES))
-    conf.set("spark.jars.ivy", str(ivy))
-    # In client mode spark-submit resolves in the JVM that it starts with these options.
-    options = [*java.options(runtime, cache), *proxy_options(urllib.request.getproxies())]
-    conf.set("spark.driver.extraJavaOptions", " ".join(options))
-    settings = os.environ.get("ALLUVIUM_IVY_SETTINGS")
-    if settings:
-        conf.set("spark.jars.ivySettings", str(Path(settings).absolute()))
-    with tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace") as log:
-        try:
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]  # PySpark has no annotations here
-            gateway.shutdown()
-            gateway.proc.stdin.close()
-            gateway.proc.wait(timeout=60)
-        except PySparkRuntimeError:
-            pass  # the log has the reason
-        log.seek(0)
-        return log.read()
-
-
-def own_spark() -> None:
-    """Make PySpark use the Spark inside the environment, whatever SPARK_HOME says: the jars fit this one only."""
     import pyspark
 
-    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    named = os.environ.get(MIRROR)
+    settings = Path(named).absolute() if named else ivy / "ivysettings.xml"
+    repository = os.environ.get(REPOSITORY) or "https://repo1.maven.org/maven2/"
+    if named:
+        require_https(addresses_in(settings), f"{MIRROR} ({settings})")
+    else:
+        require_https([repository], REPOSITORY)
+        settings.write_text(SETTINGS, encoding="utf-8")
+    dependencies = "".join(DEPENDENCY.format(*jar.coordinate.split(":")) for jar in jars)
+    (ivy / "ivy.xml").write_text(MODULE.format(dependencies), encoding="utf-8")
+    runtime = java.use()
+    # In a JVM of its own, with no jar on its class path but this one: what is fetched is not verified yet.
+    (own,) = Path(pyspark.__file__).parent.glob("jars/ivy-*.jar")
+    command = [
+        str(runtime.home / "bin" / "java"),
+        *java.options(runtime, cache),
+        *proxy_options(urllib.request.getproxies()),
+        f"-Drepository={repository}",
+        *("-cp", str(own), "org.apache.ivy.Main"),
+        *("-settings", str(settings), "-ivy", "ivy.xml", "-cache", "cache"),
+        *("-retrieve", "jars/[artifact]-[revision].[ext]"),
+    ]
+    done = subprocess.run(command, cwd=ivy, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    return done.stdout + done.stderr
+
+
+def addresses_in(settings: Path) -> list[str]:
+    """The values of an Ivy settings file, addresses among them.
+
+    Raises:
+        AlluviumError: it cannot be read.
+    """
+    try:
+        return [value for element in ElementTree.parse(settings).iter() for value in element.attrib.values()]
+    except (OSError, ElementTree.ParseError) as error:
+        raise AlluviumError(f"{MIRROR} is {settings}, which cannot be read: {error}.") from error
+
+
+def require_https(addresses: Iterable[str], named_by: str) -> None:
+    """Refuse what crosses a network in plain text, though a locked hash protects each jar.
+
+    Passwords of mirrors are not protected, nor are POMs, which Ivy reads before a jar: they have no hash, and Ivy
+    (2.5.1) expands external entities in them (CVE-2022-46751).
+
+    Args:
+        addresses: of repositories; other texts are passed over.
+        named_by: what has them, for the message.
+
+    Raises:
+        AlluviumError: one is ``http://`` of another machine.
+    """
+    for address in addresses:
+        parts = urllib.parse.urlsplit(address)
+        if parts.scheme in {"http", "ftp"} and parts.hostname not in THIS_MACHINE:
+            # Without what may be a password.
+            raise AlluviumError(
+                f"{named_by} has {parts.scheme}://{parts.hostname}; allowed: https://..., or http:// of "
+                f"{', '.join(THIS_MACHINE)}."
+            )
 
 
 def proxy_options(proxies: Mapping[str, str]) -> list[str]:
@@ -177,13 +224,8 @@ def explain(output: str, jar: Jar, directory: Path) -> str:
     if re.search(r"Host \S+ not found|Server access error|timed out", output):
         return (
             f"Cannot reach a Maven repository for {jar.coordinate}: connect to the network, or name the Ivy settings "
-            f"of your mirror in ALLUVIUM_IVY_SETTINGS, {elsewhere}, then run 'make setup' again."
+            f"of your mirror in {MIRROR}, {elsewhere}, then run 'make setup' again."
         )
-    if "download failed" in output:
-        return (
-            f"Ivy knows {jar.coordinate} but has no file of it, most likely a half-filled ~/.m2/repository: "
-            "remove its folder there, then run 'make setup' again."
-        )
-    lines = [line.strip() for line in output.splitlines() if "Exception" in line or "rror:" in line]
+    lines = [line.strip() for line in output.splitlines() if re.search("Exception|rror:|FAILED|not found", line)]
     reason = lines[0] if lines else "Java ended without a word"
-    return f"Spark cannot resolve {jar.coordinate} ({reason[:300]}): mend it, {elsewhere}, and run 'make setup' again."
+    return f"Ivy cannot fetch {jar.coordinate} ({reason[:300]}): mend it, {elsewhere}, and run 'make setup' again."

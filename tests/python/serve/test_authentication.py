@@ -435,11 +435,11 @@ public class Doorman implements org.apache.hive.service.auth.PasswdAuthenticatio
 """
 # The compiler that Spark compiles its plans with, in a JVM of its own.
 COMPILES = """
-import base64, sys
-from alluvium.runtime import java, jars
+import base64, os, sys
+from alluvium.runtime import java, session
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
-java.use(); jars.own_spark()
+java.use(); os.environ.update(session.environment())
 gateway = launch_gateway(SparkConf(loadDefaults=False))
 compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
 compiler.setParentClassLoader(gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader())

@@ -130,10 +130,11 @@ def test_each_server_has_its_own_logs_of_statements(target: SessionTarget, monke
 
 
 LOGS = """
-from alluvium.runtime import jars, java, session
+import os
+from alluvium.runtime import java, session
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
-java.use(); jars.own_spark()
+java.use(); os.environ.update(session.environment())
 options = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{session.LOGGING}"}
 gateway = launch_gateway(SparkConf(loadDefaults=False).setAll(options.items()))
 java = gateway.jvm.java
