@@ -29,8 +29,8 @@
 
 {#
     Hudi (1.2.0) orders commits by their times, in the JVM's time zone, and shows nothing of one whose time is before
-    those that are there: its rows would be lost without an error. The JVM's zone is UTC (alluvium/session.py), but a
-    clock may be set back, another machine's may be behind, and a session may be somebody else's.
+    those that are there: its rows would be lost without an error. The JVM's zone is UTC (alluvium/runtime/session.py),
+    but a clock may be set back, another machine's may be behind, and a session may be somebody else's.
 #}
 {% macro _require_clock_of_hudi(caller_name, table) %}
     {%- set newest = alluvium._latest_commit_of_hudi(table) -%}

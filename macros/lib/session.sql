@@ -41,7 +41,7 @@
 {% endmacro %}
 
 
-{# The hosted server says so (alluvium/thrift_server.py). #}
+{# The hosted server says so (alluvium/server/hosting.py). #}
 {% macro _is_session_shared() %}
     {{ return(alluvium._lasting_setting("alluvium.is_shared") == "true") }}
 {% endmacro %}

@@ -189,9 +189,9 @@ def test_every_column_of_the_ledger_of_purges_is_described_and_no_other() -> Non
 
 
 def test_every_argument_of_a_purge_is_described_with_its_default() -> None:
-    match = re.search(r"macro purge_rows\((.*?)\) %}", macro_text("purge_rows"))
+    match = re.search(r"macro purge_rows\((.*?)\) %}", macro_text("purge_rows"), re.DOTALL)
     assert match is not None
-    arguments = dict(argument.partition("=")[::2] for argument in match[1].split(", "))
+    arguments = dict(argument.strip().partition("=")[::2] for argument in match[1].split(","))
     (table, *_) = tables(prose(PURGE))
     described = {word: default.strip("`") for names, default, _ in table[1:] for word in code_words(names)}
     assert described == {name: default.strip('"') for name, default in arguments.items()}
