@@ -18,6 +18,7 @@ from typing import Any
 
 from dbt.flags import get_flags
 from dbt.plugins.manager import dbt_hook, dbtPlugin
+from dbt_common.invocation import get_invocation_id
 
 from dbt_alluvium import private_macros, seed_values
 
@@ -71,7 +72,7 @@ class AlluviumPlugin(dbtPlugin):
         parameters = profile.session_parameters(credentials)
         if parameters is not None:
             write_seeds_exactly()
-            session.get_or_create(parameters, directory)
+            session.get_or_create(parameters, directory, get_invocation_id())
         elif profile.is_thrift(credentials):
             security.require_private_password(
                 chosen.target_name, credentials.host, credentials.auth, credentials.password, credentials.use_ssl

@@ -28,12 +28,16 @@ DERBY = re.compile(r"^(jdbc:derby:(?:;databaseName=)?)([^;]+)(.*)$")
 _claimed: dict[str, TextIO] = {}  # open, and so locked, as long as the process lives
 
 
-def get_or_create(parameters: Mapping[str, str], project_directory: Path | None = None) -> SparkSession:
+def get_or_create(
+    parameters: Mapping[str, str], project_directory: Path | None = None, run_id: str | None = None
+) -> SparkSession:
     """The Spark session of this process: the running one, else one made from `parameters`.
 
     Args:
         parameters: Spark settings, as in a profile's ``server_side_parameters``.
         project_directory: what relative paths in `parameters` start from; the working directory when None.
+        run_id: dbt's invocation id, None outside of dbt. A session that is made keeps it: in its first run Spark has
+            listed no files yet, so the macros refresh no listing (macros/files/new_files.sql).
 
     Raises:
         AlluviumError: no Java, no jars, another process uses the metastore, or no cluster where one is asked for.
@@ -54,6 +58,8 @@ def get_or_create(parameters: Mapping[str, str], project_directory: Path | None 
     spark = builder.getOrCreate()
     if not running:
         atexit.register(stop, spark)
+        if run_id:
+            spark.conf.set("alluvium.made_for", run_id)
     if project_directory is not None and not yarn.is_meant(parameters):
         # Relative locations of external sources start from it; the nodes of a cluster have no such directory. Spark
         # would hide a path with `url` or `token` in it from the macros (macros/lib/hidden_text.sql).

@@ -32,7 +32,7 @@
 {% macro _listed_files(feed, change_log) %}
     {%- set listing = alluvium._file_listing(feed) -%}
     {#- One session may outlive many runs (Thrift server): Spark keeps a table's listing until it is told. -#}
-    {%- do run_query("refresh table " ~ listing) -%}
+    {%- do run_query("refresh table " ~ listing) if not alluvium._is_session_of_this_run() -%}
     {{ return(alluvium._query_rows(alluvium._file_runs_sql(
         listing, change_log, "(applied.file_path is null or applied.is_outdated)", alluvium._is_outdated(feed),
         alluvium._latest_batches(change_log) if change_log else "",

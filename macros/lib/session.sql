@@ -41,6 +41,12 @@
 {% endmacro %}
 
 
+{# The dbt plugin says so (alluvium/runtime/session.py): whatever Spark remembers, it has learnt in this run. #}
+{% macro _is_session_of_this_run() %}
+    {{ return(alluvium._lasting_setting("alluvium.made_for") == invocation_id) }}
+{% endmacro %}
+
+
 {# The hosted server says so (alluvium/server/hosting.py). #}
 {% macro _is_session_shared() %}
     {{ return(alluvium._lasting_setting("alluvium.is_shared") == "true") }}

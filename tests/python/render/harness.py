@@ -457,7 +457,7 @@ class Renderer:
         for text, rows in self.answers.items():
             if folded == text or (text in folded and text != "set"):
                 return [_Row(row) for row in rows]
-        if re.fullmatch(r"set alluvium\.(is_shared|build)( = .*)?", folded):
+        if re.fullmatch(r"set alluvium\.(is_shared|build|made_for)( = .*)?", folded):
             return []
         if folded.endswith(" where _cdc_position is null limit 1") or folded.startswith("show tblproperties "):
             return []  # a table whose properties the test leaves out

@@ -8,7 +8,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import CompilationError
 
 from .feeds import column, feed, shop
-from .harness import NO_PARTITIONS, Renderer, assert_parses, fold, relation
+from .harness import INVOCATION, NO_PARTITIONS, Renderer, assert_parses, fold, relation
 
 LOG = relation("stg_shop__orders")
 SOURCE = relation("shop__orders", "bronze")
@@ -41,6 +41,34 @@ def test_change_log_compiles_without_a_query() -> None:
 )
 def test_change_log_refuses_before_any_query(changes: dict[str, Any], said: str) -> None:
     assert shop(**changes).refusal("change_log", SOURCE) == f"change_log: source shop.orders: {said}"
+
+
+LEVEL = {"log_batch": 4, "ledger_batch": 4}
+
+
+@pytest.mark.parametrize(
+    ("batches", "made_for", "verbs"),
+    [
+        (LEVEL, None, ["set", "refresh", "with", "refresh"]),
+        # Spark has listed nothing yet that it could remember.
+        (LEVEL, INVOCATION, ["set", "with", "refresh"]),
+        # A run was killed between the log and its ledger: its files are listed again with what the ledger lacked.
+        (LEVEL | {"log_batch": 5}, INVOCATION, ["set", "with", "insert", "with", "refresh"]),
+        (LEVEL | {"log_batch": 3}, INVOCATION, ["set", "with", "update", "with", "refresh"]),
+    ],
+)
+def test_one_query_lists_the_files_and_says_which_batch_is_next(
+    batches: dict[str, int], made_for: str | None, verbs: list[str]
+) -> None:
+    renderer = shop()
+    renderer.answers = {
+        "set alluvium.made_for": [{"value": made_for or "<undefined>"}],
+        "with listed as": [RUNS[0] | batches | {"declarations": ""}],
+        **dict.fromkeys(("refresh", "insert into", "update"), []),
+    }
+    next_batch = renderer.render("_next_batch", renderer.render("_feed_of_relation", "m", SOURCE))
+    assert next_batch["number"] == max(batches.values()) + 1
+    assert [query.split()[0] for query in renderer.queries] == verbs
 
 
 def test_change_log_refuses_another_strategy() -> None:

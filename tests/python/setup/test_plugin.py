@@ -35,7 +35,8 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict
     (tmp_path / "profiles.yml").write_text(PROFILES, encoding="utf-8")
     calls: list[tuple[dict[str, str], Path]] = []
 
-    def get_or_create(parameters: Mapping[str, str], directory: Path) -> None:
+    def get_or_create(parameters: Mapping[str, str], directory: Path, run_id: str) -> None:
+        assert run_id
         calls.append((dict(parameters), directory))
 
     monkeypatch.setattr(session, "get_or_create", get_or_create)
