@@ -21,7 +21,6 @@
     }) -%}
     {%- set values = listed | reject("in", feed.key or []) | list -%}
     {%- do feed.update({
-        "stored_as_scd_type": feed.stored_as_scd_type | int,
         "ignored_null_columns": alluvium._ignored_null_columns(subject, feed, values),
         "tracked_columns": alluvium._listed_columns(
             subject, feed, "track_history_column_list", "track_history_except_column_list", values

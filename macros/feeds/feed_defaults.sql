@@ -22,7 +22,6 @@
         "ignore_null_updates_except_column_list": none,
         "column_list": none,
         "except_column_list": none,
-        "stored_as_scd_type": 1,
         "track_history_column_list": none,
         "track_history_except_column_list": none,
         "time_precision_mode": "adaptive",
@@ -52,7 +51,6 @@
         "reads_envelopes": [true, false],
         "store_envelope": [true, false],
         "ignore_null_updates": [true, false],
-        "stored_as_scd_type": [1, 2, "1", "2"],
         "time_precision_mode": [
             "adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
         ],

@@ -4,10 +4,16 @@
     {%- set subject = alluvium._subject_of_source(caller_name, node) -%}
     {%- for meta in [node.source_meta or {}, node.meta or {}, (node.config or {}).get("meta") or {}] -%}
         {%- for option, value in (meta.get("cdc") or {}).items() -%}
-            {%- if option not in feed -%}
+            {%- if option == "stored_as_scd_type" -%}
+                {#- It changed nothing in 0.1; goes in 0.3. -#}
+                {%- set message = node.source_name ~ "." ~ node.name ~ ": meta.cdc.stored_as_scd_type has no effect. "
+                    ~ "Delete it; a history model gives the table its history" -%}
+                {%- do alluvium._warn(message) if message not in alluvium._run_state().get("warnings", []) -%}
+            {%- elif option not in feed -%}
                 {% do alluvium._raise_invalid(subject, "meta.cdc option", option, feed.keys() | list) %}
+            {%- else -%}
+                {%- do options.update({option: value}) -%}
             {%- endif -%}
-            {%- do options.update({option: value}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {#- What scaffold leaves open. -#}

@@ -161,12 +161,14 @@ class Outcome:
         messages: node name -> message.
         error: what stopped the command as a whole, empty if nothing did.
         printed: everything that dbt printed.
+        statements: node name -> what it sent to Spark, in order.
     """
 
     status: dict[str, str]
     messages: dict[str, str]
     error: str
     printed: str
+    statements: Mapping[str, Sequence[str]]
 
     @property
     def failed(self) -> set[str]:
@@ -300,8 +302,14 @@ class Project:
         """Runs dbt on this project, in this process."""
         self._read.clear()
         printed = io.StringIO()
+        statements: dict[str, list[str]] = {}
+
+        def note(event: Any) -> None:
+            if event.info.name == "SQLQuery":
+                statements.setdefault(event.data.node_info.node_name, []).append(event.data.sql)
+
         with contextlib.redirect_stdout(printed), self._settings_of_a_run():
-            result = dbtRunner().invoke(
+            result = dbtRunner(callbacks=[note]).invoke(
                 [
                     "--no-use-colors",
                     # Nobody reads the manifest, and writing it, twice, is a quarter of a run of one model (dbt 1.11).
@@ -319,6 +327,7 @@ class Project:
             {node.node.name: str(node.message) for node in nodes if getattr(node, "node", None)},
             str(result.exception or ("" if result.success or any(map(_is_node, nodes)) else "failed")),
             printed.getvalue(),
+            statements,
         )
 
     @contextlib.contextmanager

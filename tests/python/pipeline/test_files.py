@@ -158,6 +158,13 @@ def test_second_build_appends_and_merges_nothing(project: Project) -> None:
     assert {name: project.versions[1][name] for name in nodes} == {name: project.versions[0][name] for name in nodes}
 
 
+def test_statements_of_a_build(project: Project) -> None:
+    """With nothing new, and with one file. In the first run of a session a log sends one less: it refreshes nothing."""
+    nodes = project.feeds["landed"].nodes
+    sent = [{role: len(outcome.statements[nodes[role]]) for role in nodes} for outcome in project.outcomes[1:3]]
+    assert sent == [{"log": 7, "state": 5}, {"log": 14, "state": 10}]
+
+
 def test_second_build_says_that_nothing_is_new(project: Project) -> None:
     assert "pipe.landed: 3 new files" in project.outcomes[0].printed
     assert "pipe.landed: no new files" in project.outcomes[1].printed

@@ -56,7 +56,6 @@ FEEDS = [
             "sequence_by": "changed_at",
             "apply_as_deletes": "operation = 'DELETE'",
             "except_column_list": ["operation", "changed_at"],
-            "stored_as_scd_type": 2,
             "track_history_except_column_list": ["noise"],
         },
         models=("log", "history", "tracked"),

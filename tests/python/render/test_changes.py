@@ -64,7 +64,7 @@ def test_one_query_lists_the_files_and_says_which_batch_is_next(
     renderer.answers = {
         "set alluvium.made_for": [{"value": made_for or "<undefined>"}],
         "with listed as": [RUNS[0] | batches | {"declarations": ""}],
-        **dict.fromkeys(("refresh", "insert into", "update"), []),
+        **{key: [] for key in ("refresh", "insert into", "update")},
     }
     next_batch = renderer.render("_next_batch", renderer.render("_feed_of_relation", "m", SOURCE))
     assert next_batch["number"] == max(batches.values()) + 1

@@ -75,6 +75,15 @@ def test_feed_of_source_refuses(macros: Renderer, cdc: dict[str, Any], said: str
     assert message.startswith(f"change_log: source shop.orders: {said}")
 
 
+def test_option_without_effect_warns_once(macros: Renderer) -> None:
+    node = source(cdc={"stored_as_scd_type": 2})
+    assert macros.render("_feed_of_source", "m", node) == macros.render("_feed_of_source", "m", source())
+    macros.render("_feed_of_source", "m", node)
+    assert macros.warnings == [
+        "shop.orders: meta.cdc.stored_as_scd_type has no effect. Delete it; a history model gives the table its history"
+    ]
+
+
 def test_feed_of_source_refuses_an_unknown_format(macros: Renderer) -> None:
     message = macros.refusal("_feed_of_source", "decode_debezium", source(using="csv"))
     assert message == 'decode_debezium: source shop.orders: external.using is "csv"; allowed: json, avro, parquet.'

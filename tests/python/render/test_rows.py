@@ -94,7 +94,6 @@ def test_change_log_of_rows_in_order_of_a_number(macros: Renderer) -> None:
             {"sequence_by": "size", "ignore_null_updates_column_list": ["id"]},
             'ignore_null_updates_column_list is "id"; allowed: note, size, changed_at, Op.',
         ),
-        ({"sequence_by": "size", "stored_as_scd_type": 3}, "stored_as_scd_type is 3; allowed: 1, 2, 1, 2."),
         (
             {"sequence_by": "size", "ignore_null_updates": True, "apply_as_truncates": "Op = 'T'"},
             "apply_as_truncates is \"Op = 'T'\"; allowed: none where NULLs are ignored.",
