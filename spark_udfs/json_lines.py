@@ -31,25 +31,29 @@ def json_records(chunks: Iterable[bytes]) -> Values:
     """
     lines = _lines(_in_utf8(chunks))
     for line in lines:
-        if _is_other(line):
-            yield from _records_or_lines(line, lines)
+        is_empty = line.strip(_BLANKS) in _NO_RECORDS
+        is_sequence = False if is_empty else _is_sequence(line.decode("utf-8", "surrogateescape"))
+        if is_sequence is not False:
+            yield from _records_or_lines(line, lines, is_sequence=is_sequence)
             return
         yield _decode(line.removesuffix(b"\r"))
-        if line.strip(_BLANKS) not in _NO_RECORDS:
+        if not is_empty:
             break
     for line in lines:
         yield _decode(line.removesuffix(b"\r"))
 
 
-def _is_other(line: bytes) -> bool:
-    """Whether a line is not one record. One that is torn is none, either: the text behind it decides."""
-    stripped = line.strip(_BLANKS)
-    if stripped in _NO_RECORDS:
-        return False
-    text = stripped.decode("utf-8", "surrogateescape")
-    value, end = _value(text, 0)
-    rest = text[_after(_BETWEEN, text, end) :]
-    return not isinstance(value, dict) or (end < len(text) and rest[:1] in ("", "{"))
+def _is_sequence(text: str) -> bool | None:
+    """Whether records begin here that are more or less than a line each; None where no complete record begins."""
+    begin, line_end = _after(_BETWEEN, text, 0), _end_of_line(text, 0)
+    value, end = _value(text, begin)
+    if not isinstance(value, dict):
+        return None
+    line = text[:line_end].strip(" \t\r")
+    behind = _after(_BETWEEN, text, end)
+    is_record_first = line.startswith("{") and end <= line_end
+    # What is behind a record and begins none is for the reader of the line to reject.
+    return line != text[begin:end] and not (is_record_first and text[behind : behind + 1] not in ("", "{"))
 
 
 def _in_utf8(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -91,29 +95,20 @@ def _record(text: str) -> str | Rejected:
     return text if text.isascii() else _decode(text.encode("utf-8", "surrogateescape"))
 
 
-def _records_or_lines(first: bytes, more: Iterator[bytes]) -> Values:
+def _records_or_lines(first: bytes, more: Iterator[bytes], *, is_sequence: bool | None) -> Values:
     lines, broken = [first], None
     try:
         lines.extend(more)
     except FileError as error:
         broken = error
     text = b"\n".join(lines).decode("utf-8", "surrogateescape")
-    if _is_other_than_lines(text):
+    if is_sequence or _is_sequence(text) or ("[" in text and _BETWEEN.fullmatch(text)):
         yield from _sequence(text, is_torn=broken is not None)
     else:
         for line in lines:
             yield _decode(line.removesuffix(b"\r"))
     if broken:
         raise broken
-
-
-def _is_other_than_lines(text: str) -> bool:
-    """Whether records begin here that are more or less than a line each."""
-    begin = _after(_BETWEEN, text, 0)
-    if begin >= len(text):
-        return "[" in text
-    found = _value(text, begin)
-    return isinstance(found[0], dict) and text[: _end_of_line(text, 0)].strip(" \t\r") != text[begin : found[1]]
 
 
 def _sequence(text: str, *, is_torn: bool) -> Values:
