@@ -47,137 +47,59 @@ class KnownLoss:
 
 
 KNOWN_LOSSES = (
-    KnownLoss(
-        "debezium/dbz#76",
-        ("postgresql",),
-        "after a restart, changes of transactions that were in progress may be missing",
-        ("3.7.0.Alpha2",),
-    ),
-    KnownLoss(
-        "debezium/dbz#1554",
-        ("postgresql",),
+    KnownLoss("debezium/dbz#76", ("postgresql",),
+        "after a restart, changes of transactions that were in progress may be missing", ("3.7.0.Alpha2",)),
+    KnownLoss("debezium/dbz#1554", ("postgresql",),
         "after a restart, changes of COPY and of inserts of several rows that share an LSN may be missing",
-        ("3.7.0.Alpha1",),
-    ),
+        ("3.7.0.Alpha1",)),
     KnownLoss("DBZ-7816", ("postgresql",), "after a restart, changes may be missing", ("2.6.2", "2.7.0")),
-    KnownLoss(
-        "DBZ-6204",
-        ("postgresql",),
-        "after a restart, the first change of a transaction may be missing",
-        ("2.1.4", "2.2.0"),
-    ),
-    KnownLoss(
-        "DBZ-5739",
-        ("postgresql",),
-        "if the replication slot was recreated, the changes before that are missing",
-        ("2.1.0",),
-    ),
-    KnownLoss(
-        "debezium/dbz#1529",
-        ("postgresql",),
-        "a column of an enum type whose name several schemas have is sent as NULL",
-        ("3.6.0",),
-    ),
-    KnownLoss(
-        "debezium/dbz#1833",
-        ("postgresql",),
+    KnownLoss("DBZ-6204", ("postgresql",), "after a restart, the first change of a transaction may be missing",
+        ("2.1.4", "2.2.0")),
+    KnownLoss("DBZ-5739", ("postgresql",),
+        "if the replication slot was recreated, the changes before that are missing", ("2.1.0",)),
+    KnownLoss("debezium/dbz#1529", ("postgresql",),
+        "a column of an enum type whose name several schemas have is sent as NULL", ("3.6.0",)),
+    KnownLoss("debezium/dbz#1833", ("postgresql",),
         "`time.precision.mode=nanoseconds`: a `timestamp` of infinity is sent as a time before 1970",
-        ("3.6.0.Alpha2",),
-    ),
-    KnownLoss(
-        "DBZ-7599",
-        ("postgresql",),
+        ("3.6.0.Alpha2",)),
+    KnownLoss("DBZ-7599", ("postgresql",),
         "`binary.handling.mode=hex`: an out-of-line `bytea` that an update did not change is sent as NULL",
-        ("2.5.3", "2.6.0"),
-    ),
-    KnownLoss(
-        "DBZ-7193",
-        ("postgresql",),
-        "out-of-line arrays are sent as the placeholder even with REPLICA IDENTITY FULL",
-        ("2.4.2", "2.5.0"),
-    ),
-    KnownLoss(
-        "debezium/dbz#1164",
-        ("sqlserver",),
+        ("2.5.3", "2.6.0")),
+    KnownLoss("DBZ-7193", ("postgresql",),
+        "out-of-line arrays are sent as the placeholder even with REPLICA IDENTITY FULL", ("2.4.2", "2.5.0")),
+    KnownLoss("debezium/dbz#1164", ("sqlserver",),
         "a value of varchar(max), nvarchar(max) or varbinary(max) that an update did not change is sent as NULL",
-        ("3.6.0",),
-    ),
-    KnownLoss(
-        "debezium/dbz#2662",
-        ("sqlserver",),
+        ("3.6.0",)),
+    KnownLoss("debezium/dbz#2662", ("sqlserver",),
         "a value of nvarchar(max) that an update did not change may be sent as NULL, not as the placeholder",
-        since="3.6.0",
-    ),
-    KnownLoss(
-        "DBZ-7359",
-        ("sqlserver",),
+        since="3.6.0"),
+    KnownLoss("DBZ-7359", ("sqlserver",),
         "an incremental snapshot leaves out rows if the key's collation sorts otherwise than Debezium does",
-        ("2.5.4", "2.6.0"),
-    ),
-    KnownLoss(
-        "DBZ-9521",
-        ("oracle",),
-        "`lob.enabled=true`: changes of a transaction may be left out",
-        ("3.2.4", "3.3.1", "3.4.0"),
-        since="3.2.3",
-    ),
-    KnownLoss(
-        "DBZ-7018",
-        ("oracle",),
-        "changes whose SQL is longer than 40 kB are cut off",
-        ("2.3.5", "2.4.1", "2.5.0"),
-    ),
-    KnownLoss(
-        "DBZ-6963",
-        ("oracle",),
-        "changes of one row in one transaction may be merged and lost",
-        ("2.3.6", "2.4.1", "2.5.0"),
-    ),
-    KnownLoss(
-        "debezium/dbz#1798",
-        ("oracle",),
-        "non-ASCII characters of a database that is not in UTF-8 are corrupted",
-        ("3.6.0",),
-    ),
-    KnownLoss(
-        "debezium/dbz#1679",
-        ("oracle",),
-        "OpenLogReplicator: whole numbers of BINARY_FLOAT are sent as NULL",
-        ("3.5.0",),
-    ),
-    KnownLoss(
-        "DBZ-5085",
-        ("oracle",),
-        "changes between the snapshot and the stream may be missing",
-        ("1.9.3", "2.0.0"),
-    ),
+        ("2.5.4", "2.6.0")),
+    KnownLoss("DBZ-9521", ("oracle",), "`lob.enabled=true`: changes of a transaction may be left out",
+        ("3.2.4", "3.3.1", "3.4.0"), since="3.2.3"),
+    KnownLoss("DBZ-7018", ("oracle",), "changes whose SQL is longer than 40 kB are cut off",
+        ("2.3.5", "2.4.1", "2.5.0")),
+    KnownLoss("DBZ-6963", ("oracle",), "changes of one row in one transaction may be merged and lost",
+        ("2.3.6", "2.4.1", "2.5.0")),
+    KnownLoss("debezium/dbz#1798", ("oracle",),
+        "non-ASCII characters of a database that is not in UTF-8 are corrupted", ("3.6.0",)),
+    KnownLoss("debezium/dbz#1679", ("oracle",), "OpenLogReplicator: whole numbers of BINARY_FLOAT are sent as NULL",
+        ("3.5.0",)),
+    KnownLoss("DBZ-5085", ("oracle",), "changes between the snapshot and the stream may be missing",
+        ("1.9.3", "2.0.0")),
     KnownLoss("DBZ-7594", ("mysql",), "negative values of TIME(n) are sent as other times", ("2.5.3", "2.6.0")),
-    KnownLoss(
-        "debezium/dbz#473",
-        ("mariadb",),
+    KnownLoss("debezium/dbz#473", ("mariadb",),
         "`binlog_row_image=NOBLOB`: a BLOB or TEXT value that an update did not change is sent as NULL",
-        since="3.7.0",
-    ),
-    KnownLoss(
-        "debezium/dbz#1531",
-        ("mongodb",),
-        "rows of a parallel snapshot may name the wrong collection",
-        ("3.4.1", "3.5.0"),
-    ),
-    KnownLoss(
-        "DBZ-9337",
-        _RELATIONAL,
-        "after a failed ad hoc blocking snapshot and a restart, changes may be missing",
-        ("3.2.2", "3.3.0"),
-    ),
-    KnownLoss(
-        "debezium/dbz#2075",
-        _RELATIONAL,
+        since="3.7.0"),
+    KnownLoss("debezium/dbz#1531", ("mongodb",), "rows of a parallel snapshot may name the wrong collection",
+        ("3.4.1", "3.5.0")),
+    KnownLoss("DBZ-9337", _RELATIONAL,
+        "after a failed ad hoc blocking snapshot and a restart, changes may be missing", ("3.2.2", "3.3.0")),
+    KnownLoss("debezium/dbz#2075", _RELATIONAL,
         "`time.precision.mode=nanoseconds`: times before 1677-09-21 and after 2262-04-11 are sent as other times",
-        ("3.6.0",),
-        since="3.0.0",
-    ),
-)
+        ("3.6.0",), since="3.0.0"),
+)  # fmt: skip
 """Checked in Debezium's change log, history and tags (3.7.0.Alpha2); of each the cause, where its commits say it."""
 
 
@@ -185,8 +107,8 @@ def findings_of_versions(inspection: Inspection) -> Iterator[Finding]:
     """What the connectors of the inspected events do not send, by their kind and version; once for a whole location."""
     versions: dict[str, set[str]] = {}
     for entity in inspection.entities:
-        if entity.connector:
-            versions.setdefault(entity.connector, set()).update(entity.versions)
+        if entity.source.connector:
+            versions.setdefault(entity.source.connector, set()).update(entity.source.versions)
     for connector, seen in sorted(versions.items()):
         for loss in KNOWN_LOSSES:
             affected = [version for version in sorted(seen) if connector in loss.connectors and loss.affects(version)]

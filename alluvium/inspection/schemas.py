@@ -85,20 +85,10 @@ def _from_connect(schema: Mapping[str, Any]) -> Schema:
 
 
 _CONNECT_TYPES = {
-    "int8": "int8",
-    "int16": "int16",
-    "int32": "int32",
-    "int64": "int64",
+    **{name: name for name in ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string", "bytes")},
+    **{name: name for name in ("array", "map", "struct")},
     "float": "float32",
-    "float32": "float32",
     "double": "float64",
-    "float64": "float64",
-    "boolean": "boolean",
-    "string": "string",
-    "bytes": "bytes",
-    "array": "array",
-    "map": "map",
-    "struct": "struct",
 }
 
 
@@ -247,24 +237,20 @@ def _from_arrow_type(type_: pa.DataType, nullable: bool, declared: Schema | None
     return Schema(own, **said)
 
 
-_ARROW_TYPES = (
-    (pa.types.is_boolean, "boolean"),
-    (pa.types.is_int8, "int8"),
-    (pa.types.is_int16, "int16"),
-    (pa.types.is_int32, "int32"),
-    (pa.types.is_int64, "int64"),
-    (pa.types.is_uint8, "int16"),
-    (pa.types.is_uint16, "int32"),
-    (pa.types.is_uint32, "int64"),
-    (pa.types.is_uint64, "uint64"),
-    (pa.types.is_null, "null"),
-    (pa.types.is_float16, "float32"),
-    (pa.types.is_float32, "float32"),
-    (pa.types.is_float64, "float64"),
-    (pa.types.is_string, "string"),
-    (pa.types.is_large_string, "string"),
-    (pa.types.is_binary, "bytes"),
-    (pa.types.is_large_binary, "bytes"),
-    (pa.types.is_fixed_size_binary, "bytes"),
-    (pa.types.is_date, "int32"),
-)
+_ARROW_TYPES = [
+    (getattr(pa.types, f"is_{kind}"), name)
+    for name, kinds in {
+        "boolean": "boolean",
+        "int8": "int8",
+        "int16": "int16 uint8",
+        "int32": "int32 uint16 date",
+        "int64": "int64 uint32",
+        "uint64": "uint64",
+        "null": "null",
+        "float32": "float16 float32",
+        "float64": "float64",
+        "string": "string large_string",
+        "bytes": "binary large_binary fixed_size_binary",
+    }.items()
+    for kind in kinds.split()
+]

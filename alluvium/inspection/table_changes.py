@@ -13,32 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TYPES = {
-    "TINYINT": "tinyint",
-    "TINYINT UNSIGNED": "smallint",
-    "SMALLINT": "smallint",
-    "SMALLINT UNSIGNED": "int",
-    "MEDIUMINT": "int",
-    "MEDIUMINT UNSIGNED": "int",
-    "INT": "int",
-    "INTEGER": "int",
-    "INT UNSIGNED": "bigint",
-    "INTEGER UNSIGNED": "bigint",
-    "BIGINT": "bigint",
-    "YEAR": "int",
-    "FLOAT": "float",
-    "DOUBLE": "double",
-    "DOUBLE PRECISION": "double",
-    "REAL": "double",
-    "BOOLEAN": "boolean",
-    "BOOL": "boolean",
-    "DATE": "date",
-    "TIMESTAMP": "timestamp",
-    "BINARY": "binary",
-    "VARBINARY": "binary",
-    "TINYBLOB": "binary",
-    "BLOB": "binary",
-    "MEDIUMBLOB": "binary",
-    "LONGBLOB": "binary",
+    name: data_type
+    for data_type, names in {
+        "tinyint": "TINYINT",
+        "smallint": "TINYINT UNSIGNED, SMALLINT",
+        "int": "SMALLINT UNSIGNED, MEDIUMINT, MEDIUMINT UNSIGNED, INT, INTEGER, YEAR",
+        "bigint": "INT UNSIGNED, INTEGER UNSIGNED, BIGINT",
+        "float": "FLOAT",
+        "double": "DOUBLE, DOUBLE PRECISION, REAL",
+        "boolean": "BOOLEAN, BOOL",
+        "date": "DATE",
+        "timestamp": "TIMESTAMP",
+        "binary": "BINARY, VARBINARY, TINYBLOB, BLOB, MEDIUMBLOB, LONGBLOB",
+    }.items()
+    for name in names.split(", ")
 }
 """Types as Debezium sends their values by default; those that are not here are texts."""
 MAX_SINGLE_PRECISION = 23
