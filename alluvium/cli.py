@@ -30,7 +30,7 @@ from alluvium.options import Debug, examples
 from alluvium.pages import page
 from alluvium.query import ROWS_ON_A_TERMINAL, Format
 from alluvium.runtime import profile
-from alluvium.scaffolding import plan
+from alluvium.scaffolding import Choices, plan
 from alluvium.scaffolding.report import print_scaffold
 from alluvium.server import hosting
 from alluvium.spark_udfs.record import describe
@@ -199,16 +199,8 @@ def scaffold(
     Again, after new entities or columns appeared: they are added; a file that was edited by hand is shown and left.
     """
     found = _inspected(path, Sampling(objects, megabytes * 1024**2))
-    planned = plan(
-        found,
-        source,
-        project_dir,
-        entities=entities or (),
-        history=history,
-        deletes=deletes.value if deletes else None,
-        file_format=file_format.value if file_format else None,
-        force=force,
-    )
+    keeps, format_ = deletes.value if deletes else None, file_format.value if file_format else None
+    planned = plan(found, source, project_dir, Choices(entities or (), history, keeps, format_, force))
     # Before the report: what is said to be written is, also where nobody reads on.
     if not dry_run:
         planned.write(project_dir)

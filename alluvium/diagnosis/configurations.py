@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from alluvium import AlluviumError
 from alluvium.wording import first_of
 
+from .findings import Finding
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -43,6 +45,10 @@ class Configuration:
     def class_name(self) -> str:
         """``connector.class``: a full name, or one of its short forms."""
         return self.options["connector.class"]
+
+    def finding(self, code: str, evidence: str, remedy: str, *, is_error: bool = True) -> Finding:
+        """A finding about the connector."""
+        return Finding(code, self.name, evidence, remedy, is_error)
 
     def has(self, option: str) -> bool:
         """Whether an option is set, to whatever."""

@@ -40,9 +40,8 @@ def findings_of_connector(configuration: Configuration, inspection: Inspection |
     """
     yield from _findings_by_class(configuration, inspection)
     for option, why in configuration.unread.items():
-        yield Finding(
+        yield configuration.finding(
             "configuration-unread",
-            configuration.name,
             f"`{option}={configuration.options[option]}`: {why}",
             "Put the value that the connector gets in its place, and ask again.",
             is_error=False,
@@ -51,16 +50,14 @@ def findings_of_connector(configuration: Configuration, inspection: Inspection |
 
 def _findings_by_class(configuration: Configuration, inspection: Inspection | None) -> Iterator[Finding]:
     if configuration.chosen("errors.tolerance") == "all":
-        yield Finding(
+        yield configuration.finding(
             "changes-not-sent",
-            configuration.name,
             "`errors.tolerance=all`: a record that a converter or transform fails at is left out",
             "Leave it out: the connector then stops at such a record, and loses none.",
         )
     if is_of_cloud_events(configuration):
-        yield Finding(
+        yield configuration.finding(
             "messages-of-other-tools",
-            configuration.name,
             f"`value.converter={configuration.options['value.converter']}`: no model reads CloudEvents",
             advice_of("CloudEvents"),
         )
@@ -86,9 +83,8 @@ def _findings_by_class(configuration: Configuration, inspection: Inspection | No
 
 
 def _unknown_class(configuration: Configuration, why: str) -> Finding:
-    return Finding(
+    return configuration.finding(
         "configuration-unread",
-        configuration.name,
         f"`connector.class={configuration.class_name}`: {why}",
         "Known are Debezium's for PostgreSQL, MySQL, MariaDB, SQL Server, Oracle and MongoDB, the JDBC source, and the "
         "storage sinks of Confluent, Lenses and Aiven. Is the name right?",

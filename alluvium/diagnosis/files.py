@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from alluvium.inspection.keys import note_on_deletes
+from alluvium.inspection.columns import names_alike
 from alluvium.inspection.messages import FOREIGN, advice_of, advice_on
-from alluvium.inspection.own_names import is_unfit_name
 from alluvium.inspection.positions import advice, has_position
 from alluvium.inspection.records import NO_BYTES
+from alluvium.inspection.reserved_names import is_invalid_name
 from alluvium.inspection.unavailable import unavailable_values
 from alluvium.wording import counted, first_of
 
 from .findings import Finding
 from .replaced_values import REFERENCES
 from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY, WHOLE_DOCUMENTS
-from .transforms import WITHOUT_TRUNCATES
+from .transforms import WITHOUT_TRUNCATES, truncates_not_sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,11 +33,10 @@ def findings_of_files(inspection: Inspection, keyed: Sequence[Entity] = ()) -> I
         keyed: entities whose key is said elsewhere.
     """
     for entity in inspection.entities:
-        where = f"{entity.name} ({entity.topic or entity.location or '.'})"
         for rule in _RULES:
-            yield from rule(entity, where)
+            yield from rule(entity)
         if entity not in keyed:
-            yield from _key(entity, where)
+            yield from _key(entity)
     if inspection.hidden:
         yield Finding(
             "files-hidden",
@@ -58,10 +56,10 @@ def findings_of_files(inspection: Inspection, keyed: Sequence[Entity] = ()) -> I
 
 
 def _unread(inspection: Inspection) -> Iterator[Finding]:
-    partly = [entity for entity in inspection.entities if not entity.is_read_whole]
+    partly = [entity for entity in inspection.entities if not entity.files.are_all_read]
     if partly:
         read, cut, objects = (
-            sum(getattr(entity, name) for entity in partly) for name in ("objects_read", "objects_cut", "objects")
+            sum(getattr(entity.files, name) for entity in partly) for name in ("objects_read", "objects_cut", "objects")
         )
         in_part = f", {cut:,} of them in part," if cut else ""
         whose = first_of([entity.name for entity in partly])
@@ -74,127 +72,126 @@ def _unread(inspection: Inspection) -> Iterator[Finding]:
         )
 
 
-def _nulls(entity: Entity, where: str) -> Iterator[Finding]:
+def _nulls(entity: Entity) -> Iterator[Finding]:
     columns = [column.name for column in entity.columns if column.hides_nulls]
     if columns:
         yield Finding(
             "nulls-as-defaults",
-            where,
+            entity.title,
             f"nullable columns with a default: {', '.join(columns)}",
             "Set `value.converter.replace.null.with.default=false`, and take a new snapshot.",
         )
 
 
-def _times(entity: Entity, where: str) -> Iterator[Finding]:
+def _times(entity: Entity) -> Iterator[Finding]:
     columns = [column.name for column in entity.columns if column.type.semantic_type == _CONNECT_TIMESTAMP]
     if columns:
         yield Finding(
             "times-in-milliseconds",
-            where,
+            entity.title,
             f"Kafka Connect's own timestamps, without microseconds: {', '.join(columns)}",
             MICROSECONDS_OF_QUERY if entity.shape == "row" else MICROSECONDS_OF_DEBEZIUM,
         )
 
 
-def _decimals(entity: Entity, where: str) -> Iterator[Finding]:
+def _decimals(entity: Entity) -> Iterator[Finding]:
     columns = [column.name for column in entity.columns if column.type.data_type == "double" and column.type.question]
     if columns:
         yield Finding(
             "decimals-as-double",
-            where,
+            entity.title,
             f"JSON numbers with fractions: {', '.join(columns)}",
             "Where they are decimals in the source: `decimal.handling.mode=precise` (or `string`), and a new snapshot.",
             is_error=False,
         )
 
 
-def _deletes(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.shape != "flattened" or "deleted" in entity.added_fields or entity.ops.get("d"):
+def _deletes(entity: Entity) -> Iterator[Finding]:
+    counts = entity.operations.counts
+    if entity.shape != "flattened" or "deleted" in entity.source.added_fields or counts.get("d"):
         return
-    tombstones = entity.controls.get("tombstone", 0)
+    tombstones = entity.records.controls.get("tombstone", 0)
     dropped = f", {counted(tombstones, 'tombstone')}" if tombstones else ""
     yield Finding(
         "deletes-not-sent",
-        where,
-        f"{counted(sum(entity.ops.values()), 'flattened record')}, none with `__deleted`{dropped}",
+        entity.title,
+        f"{counted(sum(counts.values()), 'flattened record')}, none with `__deleted`{dropped}",
         "Set `delete.tombstone.handling.mode=rewrite` in ExtractNewRecordState, and take a new snapshot.",
     )
 
 
-def _deletes_of_nothing(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.deletes_of_nothing and entity.connector != "mongodb":
+def _deletes_without_image(entity: Entity) -> Iterator[Finding]:
+    if entity.note_on_deletes:
         yield Finding(
             "deletes-not-sent",
-            where,
-            note_on_deletes(entity.deletes_of_nothing),
+            entity.title,
+            entity.note_on_deletes,
             "Set `ALTER TABLE ... REPLICA IDENTITY DEFAULT`, or `FULL` for a table without a primary key, and take a "
             "new snapshot.",
         )
 
 
-def _documents(entity: Entity, where: str) -> Iterator[Finding]:
+def _documents(entity: Entity) -> Iterator[Finding]:
     """What MongoDB's connector leaves out of its events, unless it is told otherwise."""
-    if entity.connector != "mongodb":
+    operations = entity.operations
+    if entity.source.connector != "mongodb":
         return
-    if entity.deletes_of_nothing:
-        deletes = counted(entity.deletes_of_nothing, "delete")
+    if operations.deletes_without_image:
+        deletes = counted(operations.deletes_without_image, "delete")
         yield Finding(
             "deletes-not-sent",
-            where,
+            entity.title,
             f"{deletes} without the document before: the message's key alone names it, and is not in the files",
             "Set `capture.mode=change_streams_update_full_with_pre_image`, or keep the key in the files "
             "(`store.envelope`). `reconcile` finds the rows that were deleted before.",
         )
-    if entity.partial_updates:
+    if operations.partial_updates:
+        updates = operations.counts["u"]
         yield Finding(
             "changes-not-sent",
-            where,
-            f"{counted(entity.partial_updates, 'update')} of {entity.ops['u']} without the document after the change",
+            entity.title,
+            f"{counted(operations.partial_updates, 'update')} of {updates} without the document after the change",
             WHOLE_DOCUMENTS,
             # Some of them are of documents that were deleted before the connector looked them up.
-            is_error=entity.partial_updates == entity.ops["u"],
+            is_error=operations.partial_updates == updates,
         )
 
 
-def _truncates(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.shape == "flattened" and entity.connector not in WITHOUT_TRUNCATES:
-        yield Finding(
-            "truncates-not-sent",
-            where,
-            "flattened records: ExtractNewRecordState drops truncates, whatever `skipped.operations` says",
-            "Land the envelope where tables are truncated; else compare with the source (`reconcile`).",
-        )
+def _truncates(entity: Entity) -> Iterator[Finding]:
+    if entity.shape == "flattened" and entity.source.connector not in WITHOUT_TRUNCATES:
+        yield truncates_not_sent(entity.title, "flattened records")
 
 
-def _placeholders(entity: Entity, where: str) -> Iterator[Finding]:
-    if not entity.placeholders:
+def _placeholders(entity: Entity) -> Iterator[Finding]:
+    connector = entity.source.connector
+    if not entity.unavailable.placeholders:
         return
-    columns = _counted_columns(entity.placeholders)
-    rule = unavailable_values()["placeholders"].get(entity.connector)
+    columns = _counted_columns(entity.unavailable.placeholders)
+    rule = unavailable_values()["placeholders"].get(connector)
     if rule:
         yield Finding(
             "values-not-sent",
-            where,
+            entity.title,
             f"{rule['product']} did not send {columns}: {rule['values']}",
             f"They are filled in from earlier events. Where those are missing: {rule['remedy']}",
             is_error=False,
         )
-    elif entity.connector != "mongodb":
+    elif connector != "mongodb":
         yield Finding(
             "values-not-sent",
-            where,
+            entity.title,
             f"values that are Debezium's placeholder, and of no connector that is known to send it: {columns}",
             "They are taken for data. Report the connector with a sample.",
         )
 
 
-def _references(entity: Entity, where: str) -> Iterator[Finding]:
+def _references(entity: Entity) -> Iterator[Finding]:
     for rule in unavailable_values()["references"]:
-        columns = entity.references.get(rule["prefix"])
+        columns = entity.unavailable.references.get(rule["prefix"])
         if columns:
             yield Finding(
                 "values-replaced",
-                where,
+                entity.title,
                 f"references to {rule['place']} in place of values ({rule['processor']}): {_counted_columns(columns)}",
                 REFERENCES,
             )
@@ -204,117 +201,119 @@ def _counted_columns(columns: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({count})" for name, count in columns.items())
 
 
-def _order(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.shape == "row" and not entity.is_outbox:
+def _order(entity: Entity) -> Iterator[Finding]:
+    shape, missing = entity.shape, entity.positions.missing
+    if shape == "row" and not entity.is_outbox:
         yield Finding(
             "order-by-clock",
-            where,
+            entity.title,
             "bare rows: no position of the source is in them",
             "Name in `sequence_by` the columns that the source writes at each change, or `order_by: offset`.",
             is_error=False,
         )
-    if entity.shape == "flattened" and not has_position(entity.added_fields):
-        added = ", ".join(f"__{name}" for name in entity.added_fields)
+    if shape == "flattened" and not has_position(entity.source.added_fields):
+        added = ", ".join(f"__{name}" for name in sorted(entity.source.added_fields))
         yield Finding(
             "order-by-clock",
-            where,
+            entity.title,
             f"flattened records with {added} and no position",
             "Add the position to `add.fields` (`source.lsn,source.sequence`; `source.file,source.pos,source.row`).",
         )
-    elif entity.unplaced and entity.shape != "row":
+    elif missing and shape != "row":
         remedy = "`order_by: offset`." if entity.order.is_by_offset else entity.order.question or ""
         yield Finding(
             "positions-missing",
-            where,
-            entity.unplaced,
-            " ".join(filter(None, (advice(entity.connector), remedy[:1].upper() + remedy[1:]))),
+            entity.title,
+            missing,
+            " ".join(filter(None, (advice(entity.source.connector), remedy[:1].upper() + remedy[1:]))),
             # What the offsets order is not lost.
             is_error=not entity.order.is_by_offset,
         )
 
 
-def _positions(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.shared_positions:
+def _positions(entity: Entity) -> Iterator[Finding]:
+    if entity.positions.shared:
         yield Finding(
             "positions-shared",
-            where,
-            f"{counted(entity.shared_positions, 'position')} of the binlog with more than one change",
+            entity.title,
+            f"{counted(entity.positions.shared, 'position')} of the binlog with more than one change",
             "Set `binlog_legacy_event_pos=ON` (MariaDB) or `binlog_transaction_compression=OFF` (MySQL), and take "
             "a new snapshot.",
         )
 
 
-def _folders(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.moved_keys:
-        columns = ", ".join(entity.partitioned_by)
+def _folders(entity: Entity) -> Iterator[Finding]:
+    if entity.positions.moved_keys:
+        columns = ", ".join(entity.files.partitioned_by)
         yield Finding(
             "folders-by-mutable-column",
-            where,
-            f"{counted(entity.moved_keys, 'key')} with events in more than one folder by {columns}",
+            entity.title,
+            f"{counted(entity.positions.moved_keys, 'key')} with events in more than one folder by {columns}",
             "Nothing here reads a folder's name, so the tables are right. A job that reads one folder sees stale rows.",
             is_error=False,
         )
 
 
-def _offsets(entity: Entity, where: str) -> Iterator[Finding]:
-    if not entity.is_read_whole:
+def _offsets(entity: Entity) -> Iterator[Finding]:
+    if not entity.files.are_all_read:
         return
-    deletes = entity.ops.get("d", 0)
-    explained = max(0, deletes - entity.controls.get("tombstone", 0))
-    holes = sum(offsets.holes or 0 for offsets in entity.offsets.values())
-    for partition, offsets in entity.offsets.items():
-        if offsets.holes and holes > explained:
+    shape = entity.shape
+    explained = max(0, entity.operations.counts.get("d", 0) - entity.records.controls.get("tombstone", 0))
+    gaps = sum(offsets.gaps or 0 for offsets in entity.positions.offsets.values())
+    for partition, offsets in entity.positions.offsets.items():
+        if offsets.gaps and gaps > explained:
             yield Finding(
                 "offsets-missing",
-                where,
-                f"partition {partition}: {counted(offsets.holes, 'offset')} from {offsets.first} to {offsets.last} "
-                f"without a line, {_explained(entity.shape, explained, holes)}",
+                entity.title,
+                f"partition {partition}: {counted(offsets.gaps, 'offset')} from {offsets.first} to {offsets.last} "
+                f"without a line, {_explained(shape, explained, gaps)}",
                 "Look for a file that was not copied, a filter in the sink, or a compacted topic.",
-                is_error=entity.shape != "row",
+                is_error=shape != "row",
             )
         if offsets.overlaps:
             yield Finding(
                 "offsets-missing",
-                where,
+                entity.title,
                 f"partition {partition}: {counted(offsets.overlaps, 'offset')} in two files",
                 "Each event counts once, so the tables are right. Find out which copy is from where.",
                 is_error=False,
             )
 
 
-def _explained(shape: str | None, explained: int, holes: int) -> str:
+def _explained(shape: str | None, explained: int, gaps: int) -> str:
     if shape == "row":
         # An EventRouter sends an event without a payload as a record without a value, which most sinks leave out.
         return "and rows do not say which records had no value"
-    return f"and deletes explain {explained} of {holes} in the topic"
+    return f"and deletes explain {explained} of {gaps} in the topic"
 
 
-def _errors(entity: Entity, where: str) -> Iterator[Finding]:
+def _errors(entity: Entity) -> Iterator[Finding]:
     by_remedy: dict[str, list[tuple[str, int, str]]] = {}
-    for path, line, error in (entry for entry in entity.errors if not advice_on(entry[2])):
+    for path, line, error in (entry for entry in entity.records.errors if not advice_on(entry[2])):
         by_remedy.setdefault(_remedy(error), []).append((path, line, error))
     for remedy, errors in by_remedy.items():
         path, line, error = errors[0]
         yield Finding(
             "lines-broken",
-            where,
+            entity.title,
             f"{counted(len(errors), 'broken line')}; the first: {path}, line {line}: {error}",
             remedy,
         )
 
 
-def _lake_table(entity: Entity, where: str) -> Iterator[Finding]:
-    if entity.lake_format:
-        path, _, error = entity.errors[0]
-        yield Finding("lake-table", where, f"{path} is a {entity.lake_format} table", advice_on(error) or "")
+def _lake_table(entity: Entity) -> Iterator[Finding]:
+    lake_format = entity.records.lake_format
+    if lake_format:
+        path, _, error = entity.records.errors[0]
+        yield Finding("lake-table", entity.title, f"{path} is a {lake_format} table", advice_on(error) or "")
 
 
-def _messages(entity: Entity, where: str) -> Iterator[Finding]:
-    for name, count in entity.messages.items():
-        path, line, _ = next(entry for entry in entity.errors if entry[2] == f"{FOREIGN}{name}")
+def _messages(entity: Entity) -> Iterator[Finding]:
+    for name, count in entity.records.messages.items():
+        path, line, _ = next(entry for entry in entity.records.errors if entry[2] == f"{FOREIGN}{name}")
         yield Finding(
             "messages-of-other-tools",
-            where,
+            entity.title,
             f"{counted(count, 'line')} of {name}; the first: {path}, line {line}",
             advice_of(name),
         )
@@ -339,40 +338,41 @@ def _remedy(error: str) -> str:
     return _REMEDIES.get(error.partition(":")[0], _REMEDIES["corrupt"])
 
 
-def _shapes(entity: Entity, where: str) -> Iterator[Finding]:
-    changes = sum(entity.ops.values())
-    rows = entity.lines - changes - sum(entity.controls.values())
+def _shapes(entity: Entity) -> Iterator[Finding]:
+    records, source, shape = entity.records, entity.source, entity.shape
+    changes = sum(entity.operations.counts.values())
+    rows = records.lines - changes - sum(records.controls.values())
+    has_versions = bool(source.versions and "version" not in source.added_fields)
     is_mixed = {
         "row": changes > 0,
-        "flattened": rows > 0 or entity.has_envelopes or bool(entity.versions and "version" not in entity.added_fields),
-        "envelope": rows > 0 or bool(entity.added_fields),
+        "flattened": rows > 0 or entity.has_envelopes or has_versions,
+        "envelope": rows > 0 or bool(source.added_fields),
     }
-    if entity.shape and is_mixed[entity.shape]:
+    if shape and is_mixed[shape]:
         yield Finding(
             "records-mixed",
-            where,
-            f"most records are of shape {entity.shape}, others are not",
+            entity.title,
+            f"most records are of shape {shape}, others are not",
             "Where these are envelopes and flattened records of one table, say `shape: flattened` and "
             "`reads_envelopes: true`. Else land what is before and after the change of the connector in folders of "
             "their own, one table of the source each.",
         )
 
 
-def _names(entity: Entity, where: str) -> Iterator[Finding]:
-    lowered = Counter(column.name.lower() for column in entity.columns)
-    alike = [column.name for column in entity.columns if lowered[column.name.lower()] > 1]
+def _names(entity: Entity) -> Iterator[Finding]:
+    alike = names_alike(entity.columns)
     if alike:
         yield Finding(
             "names-alike",
-            where,
+            entity.title,
             ", ".join(alike),
             "Leave one out (`except_column_list`), or rename it in the connector (ReplaceField).",
         )
-    taken = [column.name for column in entity.columns if is_unfit_name(column.name)]
+    taken = [column.name for column in entity.columns if is_invalid_name(column.name)]
     if taken:
         yield Finding(
             "names-taken",
-            where,
+            entity.title,
             ", ".join(name if name.isprintable() else repr(name) for name in taken),
             "Rename it in the connector (ReplaceField), or leave it out of the source's YAML and set `unknown_columns: "
             "ignore`.",
@@ -380,33 +380,17 @@ def _names(entity: Entity, where: str) -> Iterator[Finding]:
         )
 
 
-def _key(entity: Entity, where: str) -> Iterator[Finding]:
+def _key(entity: Entity) -> Iterator[Finding]:
     if entity.shape and entity.key.question:
         yield Finding(
             "key-unknown",
-            where,
+            entity.title,
             f"{', or '.join(map(', '.join, entity.key.candidates)) or 'no key'}: {entity.key.why}",
             "Say the key in `meta.cdc`; `key: []` for a table that has none.",
         )
 
 
 _RULES = (
-    _deletes,
-    _deletes_of_nothing,
-    _documents,
-    _truncates,
-    _placeholders,
-    _references,
-    _order,
-    _positions,
-    _nulls,
-    _times,
-    _decimals,
-    _folders,
-    _offsets,
-    _errors,
-    _lake_table,
-    _messages,
-    _shapes,
-    _names,
-)
+    _deletes, _deletes_without_image, _documents, _truncates, _placeholders, _references, _order, _positions, _nulls,
+    _times, _decimals, _folders, _offsets, _errors, _lake_table, _messages, _shapes, _names,
+)  # fmt: skip

@@ -117,9 +117,8 @@ def _processors(configuration: Configuration) -> Iterator[Finding]:
         rule = _rule_of(kind, _PROCESSORS)
         reference = next((reference for reference in references if kind.endswith(f".{reference['processor']}")), None)
         if reference:
-            yield Finding(
+            yield configuration.finding(
                 "values-replaced",
-                configuration.name,
                 f"{shown}: large values{_columns(configuration, prefix, '.columns.include.list')} are replaced by "
                 f"references to {reference['place']}",
                 REFERENCES,
@@ -139,9 +138,8 @@ def _converters(configuration: Configuration) -> Iterator[Finding]:
             columns = _columns(configuration, alias, f".{rule.columns}")
             yield _finding(configuration, f"{said}{columns}: {rule.effect}", rule)
         elif kind and not kind.endswith(_HARMLESS_CONVERTER):
-            yield Finding(
+            yield configuration.finding(
                 "values-replaced",
-                configuration.name,
                 f"{said}: the form of the values that it makes is not known here",
                 "Declare `data_type` of the columns that it converts, and compare them with the source.",
                 is_error=False,
@@ -175,16 +173,15 @@ def _columns(configuration: Configuration, prefix: str, option: str) -> str:
 
 
 def _finding(configuration: Configuration, evidence: str, rule: Replacement) -> Finding:
-    return Finding("values-replaced", configuration.name, evidence, _WHOLE, is_error=rule.is_error)
+    return configuration.finding("values-replaced", evidence, _WHOLE, is_error=rule.is_error)
 
 
 def _placeholder(configuration: Configuration) -> Iterator[Finding]:
     option = "unavailable.value.placeholder"
     placeholder = configuration.known(option)
     if placeholder and placeholder != "__debezium_unavailable_value":
-        yield Finding(
+        yield configuration.finding(
             "values-not-sent",
-            configuration.name,
             f"`{option}={placeholder}`: unless it is declared, it is taken for data",
             f"Set `unavailable_value_placeholder: {placeholder}` in `meta.cdc`.",
             is_error=False,

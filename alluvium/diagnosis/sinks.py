@@ -42,18 +42,16 @@ def findings_of_storage_sink(configuration: Configuration, inspection: Inspectio
     yield from _tombstones(configuration)
     flush = configuration.number("flush.size")
     if configuration.chosen("schema.compatibility", "NONE") == "none" and flush and flush <= SMALL_FLUSH:
-        yield Finding(
+        yield configuration.finding(
             "schemas-not-checked",
-            configuration.name,
             f"`schema.compatibility=NONE` and `flush.size={flush}`",
             "Set `schema.compatibility=BACKWARD` and a larger `flush.size`, or expect many small files.",
             is_error=False,
         )
     interval = configuration.number("rotate.schedule.interval.ms", -1)
     if interval is not None and interval != -1:
-        yield Finding(
+        yield configuration.finding(
             "rotation-by-wall-clock",
-            configuration.name,
             f"`rotate.schedule.interval.ms={interval}`",
             "Use `rotate.interval.ms` with a time of the records. Here copies count once, in other readers twice.",
             is_error=False,
@@ -72,9 +70,8 @@ def _tombstones(configuration: Configuration) -> Iterator[Finding]:
         said = f"no `{option}=ignore`: its default is `fail`"
     else:
         said = f"no `{option}=ignore`"
-    yield Finding(
+    yield configuration.finding(
         "tombstones-stop-sink",
-        configuration.name,
         said,
         f"Set `{option}=ignore` (the deletes themselves are in the records before the tombstones).",
         is_error=bool(behavior) or fails_by_default,
@@ -101,7 +98,7 @@ def _entities(configuration: Configuration, inspection: Inspection | None) -> Se
     except re.error:
         return entities
     return [
-        entity for entity in entities if entity.topic in topics or pattern.fullmatch(entity.topic or "")
+        entity for entity in entities if entity.files.topic in topics or pattern.fullmatch(entity.files.topic or "")
     ] or entities
 
 
@@ -110,9 +107,8 @@ def _folders(
 ) -> Iterator[Finding]:
     mutable = [field for field in fields if _is_mutable(field, entities)]
     if mutable:
-        yield Finding(
+        yield configuration.finding(
             "folders-by-mutable-column",
-            configuration.name,
             f"{name} on {', '.join(mutable)}, no part of the key",
             "Nothing here reads a folder's name, so the tables are right. Partition by the key, or not at all.",
             is_error=False,

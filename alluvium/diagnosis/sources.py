@@ -93,12 +93,12 @@ def _skipped(configuration: Configuration, connector: str | None) -> Iterator[Fi
     remedy = f"Set `{option}=none`{', and take a new snapshot' if operations - {'t'} else ''}."
     if "t" in operations and connector not in WITHOUT_TRUNCATES and not flattenings(configuration):
         evidence = said or f"no `{option}`: its default is `t`"
-        yield Finding("truncates-not-sent", configuration.name, evidence, remedy)
+        yield configuration.finding("truncates-not-sent", evidence, remedy)
     if "d" in operations:
-        yield Finding("deletes-not-sent", configuration.name, said, remedy)
+        yield configuration.finding("deletes-not-sent", said, remedy)
     left_out = [name for operation, name in _OPERATIONS.items() if operation in operations - {"d", "t"}]
     if left_out:
-        yield Finding("changes-not-sent", configuration.name, f"{said}: no {', no '.join(left_out)}", remedy)
+        yield configuration.finding("changes-not-sent", f"{said}: no {', no '.join(left_out)}", remedy)
 
 
 def _snapshots(configuration: Configuration) -> Iterator[Finding]:
@@ -114,16 +114,15 @@ def _snapshots(configuration: Configuration) -> Iterator[Finding]:
     elif mode == "custom":
         configuration.unread[option] = "which rows it sends is not known here"
     for said, (effect, remedy, is_error) in found.items():
-        yield Finding("changes-not-sent", configuration.name, f"{said}: {effect}", remedy, is_error=is_error)
+        yield configuration.finding("changes-not-sent", f"{said}: {effect}", remedy, is_error=is_error)
 
 
 def _limits(configuration: Configuration) -> Iterator[Finding]:
     for option, value in configuration.options.items():
         for name, effect in _LIMITS.items():
             if value and re.fullmatch(name, option):
-                yield Finding(
+                yield configuration.finding(
                     "changes-not-sent",
-                    configuration.name,
                     f"`{option}={value}`: {effect}",
                     "If your tables need them, leave it out and take a new snapshot.",
                     is_error=False,
@@ -133,9 +132,8 @@ def _limits(configuration: Configuration) -> Iterator[Finding]:
 def _failures(configuration: Configuration) -> Iterator[Finding]:
     option = "event.processing.failure.handling.mode"
     if configuration.chosen(option) in ("warn", "skip", "ignore"):
-        yield Finding(
+        yield configuration.finding(
             "changes-not-sent",
-            configuration.name,
             f"`{option}={configuration.options[option]}`: a change that cannot be processed is left out",
             f"Set `{option}=fail`, and take a new snapshot.",
         )
@@ -144,9 +142,8 @@ def _failures(configuration: Configuration) -> Iterator[Finding]:
 def _keys(configuration: Configuration) -> Iterator[Finding]:
     option = "message.key.columns"
     if configuration.has(option):
-        yield Finding(
+        yield configuration.finding(
             "key-unknown",
-            configuration.name,
             f"`{option}={configuration.options[option]}`: the messages of these tables have another key than the table",
             "Say in `key` the columns that tell the rows apart: these only where they do.",
             is_error=False,
@@ -157,9 +154,8 @@ def _documents(configuration: Configuration) -> Iterator[Finding]:
     option = "capture.mode"
     mode = configuration.chosen(option)
     if mode in ("change_streams", "change_streams_with_pre_image"):
-        yield Finding(
+        yield configuration.finding(
             "changes-not-sent",
-            configuration.name,
             f"`{option}={configuration.options[option]}`: an update has what was changed, and not the document",
             WHOLE_DOCUMENTS,
         )
@@ -167,18 +163,14 @@ def _documents(configuration: Configuration) -> Iterator[Finding]:
 
 def _values(configuration: Configuration) -> Iterator[Finding]:
     if configuration.chosen("decimal.handling.mode") == "double":
-        yield Finding(
+        yield configuration.finding(
             "decimals-as-double",
-            configuration.name,
             "`decimal.handling.mode=double`",
             "Set `decimal.handling.mode=precise` (or `string`), and take a new snapshot.",
         )
     if configuration.chosen("time.precision.mode") == "connect":
-        yield Finding(
-            "times-in-milliseconds",
-            configuration.name,
-            "`time.precision.mode=connect`: microseconds are cut off",
-            MICROSECONDS_OF_DEBEZIUM,
+        yield configuration.finding(
+            "times-in-milliseconds", "`time.precision.mode=connect`: microseconds are cut off", MICROSECONDS_OF_DEBEZIUM
         )
 
 
@@ -186,9 +178,8 @@ def _bytes(configuration: Configuration, connector: str | None) -> Iterator[Find
     """PostgresValueConverter has a placeholder in the other two modes only (3.7)."""
     option = "binary.handling.mode"
     if connector == "postgresql" and configuration.chosen(option) in ("base64", "base64-url-safe"):
-        yield Finding(
+        yield configuration.finding(
             "values-not-sent",
-            configuration.name,
             f"`{option}={configuration.options[option]}`: an out-of-line (TOAST) `bytea` that an update did not change "
             "is sent as NULL",
             f"Set `{option}=bytes` (or `hex`), or `REPLICA IDENTITY FULL` for such tables, and take a new snapshot.",
@@ -206,16 +197,14 @@ def _nulls(configuration: Configuration) -> Iterator[Finding]:
     of_transforms = [(f"{prefix}.replace.null.with.default", "false") for prefix in copying_transforms(configuration)]
     for option, value in [*of_converter, *of_transforms]:
         if configuration.chosen(option) not in (value, None):
-            yield Finding(
+            yield configuration.finding(
                 "nulls-as-defaults",
-                configuration.name,
                 f"no `{option}={value}`",
                 f"Set it to `{value}`, where a nullable column has a default.",
             )
     if not of_converter and not is_of_cloud_events(configuration):
-        yield Finding(
+        yield configuration.finding(
             "nulls-as-defaults",
-            configuration.name,
             f"`value.converter={converter}`: whether it sends NULL or a column's default is not known here",
             "Compare a nullable column that has a default with the source.",
             is_error=False,
@@ -239,37 +228,31 @@ def findings_of_query(configuration: Configuration) -> Iterator[Finding]:
     said = f"`mode={mode}`" if mode else "no `mode`" if mode == "" else "whatever `mode` is"
     delay = configuration.number("timestamp.delay.interval.ms")
     if mode and "timestamp" in mode and delay is not None and delay <= 0:
-        yield Finding(
+        yield configuration.finding(
             "query-without-delay",
-            configuration.name,
             f"{said} without `timestamp.delay.interval.ms`",
             "Set it above the longest transaction, and compare with full dumps (`full_dumps`).",
         )
-    yield Finding(
-        "deletes-not-sent",
-        configuration.name,
-        f"{said}: a query sees the rows that are there, not those that are gone",
-        _FULL_DUMPS,
+    yield configuration.finding(
+        "deletes-not-sent", f"{said}: a query sees the rows that are there, not those that are gone", _FULL_DUMPS
     )
     if mode == "incrementing":
-        yield Finding("changes-not-sent", configuration.name, f"{said}: no updates, only new rows", _FULL_DUMPS)
+        yield configuration.finding("changes-not-sent", f"{said}: no updates, only new rows", _FULL_DUMPS)
     yield from _values_of_query(configuration)
 
 
 def _values_of_query(configuration: Configuration) -> Iterator[Finding]:
     mapping = configuration.chosen("numeric.mapping")
     if mapping in ("best_fit", "best_fit_eager_double"):
-        yield Finding(
+        yield configuration.finding(
             "decimals-as-double",
-            configuration.name,
             f"`numeric.mapping={mapping}`: what has a fraction is sent as a double",
             "Leave `numeric.mapping` out, and load the tables anew.",
         )
     option = "timestamp.granularity"
     if configuration.chosen(option, "connect_logical") == "connect_logical":
-        yield Finding(
+        yield configuration.finding(
             "times-in-milliseconds",
-            configuration.name,
             f"`{option}=connect_logical`: microseconds are cut off"
             if configuration.has(option)
             else f"no `{option}`: its default is `connect_logical`, which has milliseconds",

@@ -94,9 +94,8 @@ def findings_of_transforms(
         if kind.endswith("transforms.Cast$Value") and not has_envelopes:
             yield from _cast(configuration, prefix)
         if kind.endswith("transforms.TimestampConverter$Value") and not has_envelopes:
-            yield Finding(
+            yield configuration.finding(
                 "times-in-milliseconds",
-                configuration.name,
                 f"`{prefix}.field={configuration.known(f'{prefix}.field')}`: TimestampConverter keeps no microseconds",
                 "Leave it out, take a new snapshot, and declare `data_type` of the column.",
             )
@@ -111,13 +110,18 @@ def chain(configuration: Configuration) -> list[tuple[str, str]]:
 def _flattening(configuration: Configuration, prefix: str, connector: str | None) -> Iterator[Finding]:
     yield from _deletes(configuration, prefix)
     if connector not in WITHOUT_TRUNCATES:
-        yield Finding(
-            "truncates-not-sent",
-            configuration.name,
-            f"`{prefix}`: ExtractNewRecordState drops truncates, whatever `skipped.operations` says",
-            "Land the envelope where tables are truncated; else compare with the source (`reconcile`).",
-        )
+        yield truncates_not_sent(configuration.name, f"`{prefix}`")
     yield from _order(configuration, prefix, connector)
+
+
+def truncates_not_sent(where: str, what: str) -> Finding:
+    """The finding for flattened records, which ``what`` shows."""
+    return Finding(
+        "truncates-not-sent",
+        where,
+        f"{what}: ExtractNewRecordState drops truncates, whatever `skipped.operations` says",
+        "Land the envelope where tables are truncated; else compare with the source (`reconcile`).",
+    )
 
 
 def _delete_modes(prefix: str) -> tuple[str, str]:
@@ -131,9 +135,8 @@ def _deletes(configuration: Configuration, prefix: str) -> Iterator[Finding]:
     if mode in (None, "rewrite", "rewrite-with-tombstone") or legacy in (None, "rewrite"):
         return
     said = [f"`{name}={configuration.options[name]}`" for name in names if configuration.has(name)]
-    yield Finding(
+    yield configuration.finding(
         "deletes-not-sent",
-        configuration.name,
         said[0] if said else f"no `{names[0]}`: its default is `tombstone`",
         f"Set `{names[0]}=rewrite`, and take a new snapshot.",
     )
@@ -150,18 +153,16 @@ def _order(configuration: Configuration, prefix: str, connector: str | None) -> 
     marked = configuration.known(f"{prefix}.add.fields.prefix", "__")
     if not has_position(fields, connector if position else None):
         of_connector = f" of {connector}" if position else ""
-        yield Finding(
+        yield configuration.finding(
             "order-by-clock",
-            configuration.name,
             f"`{prefix}.add.fields={','.join(added)}` has no position{of_connector}"
             if added
             else f"no `{prefix}.add.fields`",
             f"Add the position: {' or '.join(f'`op,{position}`' for position in positions)}.",
         )
     elif marked not in ("__", None):
-        yield Finding(
+        yield configuration.finding(
             "order-by-clock",
-            configuration.name,
             f"`{prefix}.add.fields.prefix={marked}`: unless it is declared, a position is looked for behind `__`",
             f"Say `add_fields_prefix: {marked}` in `meta.cdc`, or leave the option out.",
             is_error=False,
@@ -181,9 +182,8 @@ def _filter(configuration: Configuration, prefix: str, kind: str) -> Iterator[Fi
         return
     sign = "==" if configuration.chosen(f"{prefix}.filter.type") == "exclude" else "!==?"
     is_of_deletes = re.search(rf"\bop\b\W*{sign}\s*['\"]d['\"]", condition)
-    yield Finding(
+    yield configuration.finding(
         "deletes-not-sent" if is_of_deletes else "changes-not-sent",
-        configuration.name,
         f"`{option}={condition}`: {'deletes' if is_of_deletes else 'events'} are left out"
         if condition
         else f"no `{option}`: all events are left out",
@@ -212,9 +212,8 @@ def _without_parts(configuration: Configuration, said: str, lost: set[str]) -> I
     for code in dict.fromkeys(_PARTS.values()):
         names = [f"`{part}`" for part, its_code in _PARTS.items() if its_code == code and part in lost]
         if names:
-            yield Finding(
+            yield configuration.finding(
                 code,
-                configuration.name,
                 f"{said}: records have no {', no '.join(names)}",
                 "Leave it out, or use ExtractNewRecordState for rows, and take a new snapshot.",
             )
@@ -224,9 +223,8 @@ def _cast(configuration: Configuration, prefix: str) -> Iterator[Finding]:
     for types, code, effect in _CASTS:
         columns = [part for part in configuration.parts(f"{prefix}.spec") if part.lower().endswith(types)]
         if columns:
-            yield Finding(
+            yield configuration.finding(
                 code,
-                configuration.name,
                 f"`{prefix}.spec` casts {', '.join(columns)}{effect}",
                 "Leave columns that have other values out of `spec`, and take a new snapshot.",
                 is_error=not effect,

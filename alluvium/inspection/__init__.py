@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from alluvium import AlluviumError
 
 from .entities import Entity, describe_entity
 from .messages import advice_on
-from .missed_snapshots import MissedSnapshot, missed_snapshots
+from .missed_snapshots import missed_snapshots
 from .objects import LocationError, open_storage
 from .reading import Sampling, list_entities, read_objects
 
@@ -54,7 +53,7 @@ class Inspection:
         """
         if any(entity.shape for entity in self.entities):
             return
-        errors = [error for entity in self.entities for error in entity.errors]
+        errors = [error for entity in self.entities for error in entity.records.errors]
         if errors:
             path, line, error = errors[0]
             remedy = advice_on(error) or "Upload them again, complete."
@@ -97,20 +96,10 @@ def inspect(
     storage = open_storage(location)
     found, others, hidden = list_entities(storage)
     begin(sum(min(len(entity.objects), sampling.objects) for entity in found))
-    folders = Counter(entity.folder for entity in found)
-    others_in = {path.rpartition("/")[0] for path in others}
     readings = [read_objects(storage, entity, sampling, advance) for entity in found]
     declared = {name: table for reading in readings for name, table in reading.declared.items()}
     entities = tuple(
-        describe_entity(entity, reading, folders[entity.folder] > 1 or entity.folder in others_in, declared)
-        for entity, reading in zip(found, readings, strict=True)
+        describe_entity(one, reading, declared, missed)
+        for one, reading, missed in zip(found, readings, missed_snapshots(readings), strict=True)
     )
-    entities = tuple(map(_with_missed_snapshot, entities, missed_snapshots(readings)))
     return Inspection(storage.location, sampling, entities, tuple(others), storage.file, tuple(hidden))
-
-
-def _with_missed_snapshot(entity: Entity, missed: MissedSnapshot | None) -> Entity:
-    # What was not read may have its rows.
-    if missed is None or not entity.is_read_whole:
-        return entity
-    return replace(entity, missed_snapshot=missed, questions=(*entity.questions, missed.question))

@@ -1,4 +1,4 @@
-"""Changes played one after the other: which rows live, and what contradicts a key."""
+"""Changes played one after the other: which rows are current, and what contradicts a key."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class RowChange:
 
     Attributes:
         op: r, c, u or d; t for a truncate.
-        before: image before, or None.
-        after: image after, or None.
+        before: image before the change, or None.
+        after: image after it, or None.
         transaction: what all changes of one transaction share, and all rows of one snapshot; or None.
     """
 
@@ -83,12 +83,12 @@ def is_key(changes: Sequence[RowChange], columns: Sequence[str]) -> bool:
         changes: in the order of their partitions.
         columns: of the key.
     """
-    rows = _played(changes, lambda image: values_of(image, columns))
-    return rows is not None and rows.have_one_each() and rows.are_named_by_deletes()
+    rows = _replayed(changes, lambda image: values_of(image, columns))
+    return rows is not None and rows.are_unique() and rows.are_named_by_deletes()
 
 
 def are_shared(changes: Sequence[RowChange], columns: Sequence[str], *, are_all: bool) -> bool:
-    """Whether changes show that rows which live at once have the same values of columns, or a row changes its own.
+    """Whether changes show that current rows have the same values of columns, or a row changes its own.
 
     Other than of a key that is looked for, a column may be NULL, and deletes may name rows from before.
 
@@ -100,13 +100,15 @@ def are_shared(changes: Sequence[RowChange], columns: Sequence[str], *, are_all:
     """
     if not are_all or any(change.op == "d" and change.before is None for change in changes):
         changes = [change for change in changes if change.op in ("r", "u")]
-    rows = _played(changes, lambda image: None if image is None else tuple(str(image.get(name)) for name in columns))
-    return rows is None or not rows.have_one_each()
+    rows = _replayed(changes, lambda image: None if image is None else tuple(str(image.get(name)) for name in columns))
+    return rows is None or not rows.are_unique()
 
 
-def _played(changes: Sequence[RowChange], key_of: Callable[[Mapping[str, Any] | None], Hashable]) -> _LivingRows | None:
-    """The rows that live after the changes; None where one of them makes no sense."""
-    rows = _LivingRows()
+def _replayed(
+    changes: Sequence[RowChange], key_of: Callable[[Mapping[str, Any] | None], Hashable]
+) -> _CurrentRows | None:
+    """The current rows after the changes; None where one of them makes no sense."""
+    rows = _CurrentRows()
     for change in changes:
         if change.op == "t":
             rows.truncate()
@@ -136,7 +138,7 @@ def values_of(image: Mapping[str, Any] | None, columns: Sequence[str]) -> tuple[
     return tuple(str(image[name]) for name in columns)
 
 
-class _LivingRows:
+class _CurrentRows:
     """How many rows each key has while the changes are played."""
 
     def __init__(self) -> None:
@@ -144,7 +146,7 @@ class _LivingRows:
         self._in_snapshot: dict[Any, set[Any]] = {}
         self._taken_twice: set[Any] = set()
         self._transaction: Any = None
-        self._deletes = self._deletes_of_nothing = 0
+        self._deletes = self._unknown_deletes = 0
 
     def truncate(self) -> None:
         self._rows.clear()
@@ -153,12 +155,12 @@ class _LivingRows:
     def delete(self, key: Any) -> None:
         self._deletes += 1
         if not self._rows.get(key):
-            self._deletes_of_nothing += 1
+            self._unknown_deletes += 1
         self._rows[key] = max(0, self._rows.get(key, 0) - 1)
 
     def write(self, op: str, key: Any, transaction: Any) -> bool:
         if transaction is None or transaction != self._transaction:
-            if not self.have_one_each():
+            if not self.are_unique():
                 return False
             self._taken_twice.clear()
             self._transaction = transaction
@@ -176,10 +178,10 @@ class _LivingRows:
                 self._taken_twice.add(key)
         return True
 
-    def have_one_each(self) -> bool:
+    def are_unique(self) -> bool:
         """Whether no key has more than one row, now that a transaction is at its end."""
         return not any(self._rows.get(key, 0) > 1 for key in self._taken_twice)
 
     def are_named_by_deletes(self) -> bool:
         """Whether most deletes name a row, where the rows from before are there."""
-        return not self._in_snapshot or self._deletes_of_nothing * 2 <= self._deletes
+        return not self._in_snapshot or self._unknown_deletes * 2 <= self._deletes

@@ -1,4 +1,4 @@
-"""Types that schema changes declare, held against the values: how a connector sends them, no declaration says."""
+"""Types that schema changes declare, compared with the values: no declaration says how a connector sends them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _TIMESTAMPS = {unit: semantic_type for unit, (_, semantic_type) in TYPES_OF_UNIT
 _BITS = "io.debezium.data.Bits"
 
 
-def held_against_values(
+def checked_against_values(
     declared: Mapping[str, ProposedType], seen: Mapping[str, Values], described: Mapping[str, Schema]
 ) -> dict[str, ProposedType]:
     """The types of a table's columns as their values have them; where these are in doubt, with a question.
@@ -62,7 +62,8 @@ def held_against_values(
     """
     nothing = Values()
     found = {
-        name: _held(name, proposed, seen.get(name, nothing), described.get(name)) for name, proposed in declared.items()
+        name: _checked(name, proposed, seen.get(name, nothing), described.get(name))
+        for name, proposed in declared.items()
     }
     other = next((name for name, proposed in found.items() if _counts_otherwise(proposed, declared[name])), None)
     if other is None:
@@ -85,7 +86,7 @@ def _is_long_decimal(proposed: ProposedType) -> bool:
     return proposed.data_type == "string" and proposed.semantic_type == TEXT_OF_DECIMAL
 
 
-def _held(name: str, declared: ProposedType, values: Values, schema: Schema | None) -> ProposedType:
+def _checked(name: str, declared: ProposedType, values: Values, schema: Schema | None) -> ProposedType:
     looks = values.looks
     if schema and schema.name:
         # Of times of day and of long decimals the declaration goes before what the record says.

@@ -29,8 +29,8 @@ def versions_of_fields(schemas: Iterable[Schema]) -> dict[str, list[Schema]]:
     return versions
 
 
-def newest_that_holds_all(versions: Sequence[Schema]) -> Schema:
-    """The newest schema, as wide as the widest one that holds its values; what else it says is the newest's.
+def latest_that_holds_all(versions: Sequence[Schema]) -> Schema:
+    """The latest schema, as wide as the widest one that holds its values; what else it says is the latest's.
 
     Args:
         versions: of a column, the oldest first.
@@ -44,7 +44,7 @@ def propose_from_versions(versions: Sequence[Schema]) -> ProposedType:
     Args:
         versions: its schemas, the oldest first.
     """
-    proposed = propose_from_schema(newest_that_holds_all(versions))
+    proposed = propose_from_schema(latest_that_holds_all(versions))
     others = sorted({propose_from_schema(version).data_type for version in versions} - {proposed.data_type})
     return replace(proposed, why=f"{proposed.why}; {', '.join(others)} in other records") if others else proposed
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from alluvium.wording import counted
 
+from .before_images import columns_of_deletes
 from .current_rows import Inserts, count_inserts, has_values, is_key, values_of
-from .delete_images import columns_of_deletes
 from .key_names import inner_columns, is_named_like_key, is_own_key
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MAX_KEY_COLUMNS = 4
 MAX_SETS = 1_000
 """Sets of columns that are tried, those first that are called like a key: a hundred columns have millions of sets."""
 MAX_PLAYED_SETS = 50
-"""Those of them that tell all rows apart which were inserted, and are held against the other changes, too."""
+"""Those of them that tell all rows apart which were inserted, and are compared with the other changes, too."""
 _HAS_IT_A_KEY = "has the table a key? Say `key: [column, ...]`, or `key: []` if it has none."
 MIN_TESTS = 10
 """Rows that could have contradicted a column before it is believed, where it is not called after its table."""
@@ -54,6 +54,28 @@ class Key:
     def likely(self) -> tuple[str, ...]:
         """The key, or the likeliest answer to the question: to look at the events with, not to write."""
         return self.columns or next(iter(self.candidates), ())
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The columns that a key may have.
+
+    Attributes:
+        entity: name of the table, for columns that are called after it.
+        columns: that are never NULL, in their order.
+        folders: columns that the files are parted by, the outermost first.
+        weak: columns that are no key alone, whatever their values: times, fractions, lists.
+    """
+
+    entity: str
+    columns: Sequence[str]
+    folders: Sequence[str] = ()
+    weak: Collection[str] = ()
+
+    @property
+    def named(self) -> list[str]:
+        """Those that are called like a key."""
+        return [name for name in self.columns if is_named_like_key(name)]
 
 
 def _asked(candidates: Sequence[Sequence[str]], why: str, doubt: str, more: str = "") -> Key:
@@ -105,7 +127,7 @@ def contradicted(of_messages: Key, by_data: Key) -> Key:
 
 
 def is_coarser(columns: Sequence[str], key: Key, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether bare rows, which may have one row several times, are told apart by another key than by these columns.
+    """Whether plain rows, which may have one row several times, are told apart by another key than by these columns.
 
     Args:
         columns: that are said to be the key.
@@ -116,7 +138,7 @@ def is_coarser(columns: Sequence[str], key: Key, rows: Sequence[Mapping[str, Any
     return bool(key.likely) and said < told == len(rows)
 
 
-def held_against_messages(key: Key, keys: Sequence[Any], images: Iterable[Mapping[str, Any]]) -> Key:
+def checked_against_message_keys(key: Key, keys: Sequence[Any], images: Iterable[Mapping[str, Any]]) -> Key:
     """The key, with a question where single values as message keys tell fewer rows apart than its columns do.
 
     Args:
@@ -131,7 +153,7 @@ def held_against_messages(key: Key, keys: Sequence[Any], images: Iterable[Mappin
     return _asked([key.columns], key.why, f"The {len(rows)} values of it have no more than {len(plain)} message keys.")
 
 
-def asked_for_deliveries(key: Key, doubtful: int) -> Key:
+def questioned_by_duplicates(key: Key, doubtful: int) -> Key:
     """The key, with a question where equal rows were taken for deliveries of one.
 
     Args:
@@ -149,43 +171,21 @@ def asked_for_deliveries(key: Key, doubtful: int) -> Key:
     )
 
 
-def note_on_deletes(count: int) -> str:
-    """What to say of deletes without an image.
-
-    Args:
-        count: of them.
-    """
-    has, which = ("has", "which row it deletes") if count == 1 else ("have", "which rows they delete")
-    return (
-        f"{counted(count, 'delete')} {has} no image, so nothing says {which}: REPLICA IDENTITY NOTHING, or a table "
-        "without a key"
-    )
-
-
-def key_by_data(
-    entity: str,
-    changes: Sequence[RowChange],
-    candidates: Sequence[str],
-    folders: Sequence[str] = (),
-    weak: Collection[str] = (),
-) -> Key:
+def key_by_data(candidates: Candidates, changes: Sequence[RowChange]) -> Key:
     """The key by the changes: what the images of deletes have of their rows, or else what no two rows have at once.
 
     Args:
-        entity: name of the table, for columns that are called after it.
+        candidates: for the key.
         changes: in the order of their partitions.
-        candidates: columns that are never null, in their order.
-        folders: columns that the files are parted by, the outermost first.
-        weak: columns that are no key alone, whatever their values: times, fractions, lists.
     """
     changes = [
         change
         for change in changes
         if change.op == "t" or has_values(change.before if change.op == "d" else change.after)
     ]
-    unique = _unique(entity, changes, candidates, folders, weak)
+    unique = _unique(candidates, changes)
     for columns in [unique.columns] if unique.columns else unique.candidates:
-        named, doubtful = columns_of_deletes(changes, columns, candidates)
+        named, doubtful = columns_of_deletes(changes, columns, candidates.columns)
         if named:
             return _key_of_deletes(named, doubtful)
     return unique
@@ -200,91 +200,69 @@ def _key_of_deletes(named: tuple[str, ...], doubtful: tuple[str, ...]) -> Key:
     return _asked([named, without], why, doubt)
 
 
-def key_of_rows(
-    entity: str,
-    rows: Sequence[Mapping[str, Any]],
-    candidates: Sequence[str],
-    folders: Sequence[str] = (),
-    weak: Collection[str] = (),
-) -> Key:
-    """The key of bare rows, which may have one row several times: by name where no column is unique.
+def key_of_rows(candidates: Candidates, rows: Sequence[Mapping[str, Any]]) -> Key:
+    """The key of plain rows, which may have one row several times: by name where no column is unique.
 
     Args:
-        entity: name of the table, for columns that are called after it.
+        candidates: for the key.
         rows: of the files.
-        candidates: columns that are never null, in their order.
-        folders: columns that the files are parted by, the outermost first.
-        weak: columns that are no key alone, whatever their values: times, fractions, lists.
     """
-    named = [name for name in candidates if is_named_like_key(name)]
-    unique = [name for name in candidates if _count(rows, name) == len(rows)]
+    named = candidates.named
+    unique = [name for name in candidates.columns if _count(rows, name) == len(rows)]
     if any(name in named for name in unique):
         why = f"unique in {counted(len(rows), 'row')}"
-        constant = _constant(rows, named)
-        return _single_key(entity, unique, candidates, folders, weak, Inserts(len(rows), len(rows) - 1), constant, why)
+        return _single_key(candidates, unique, Inserts(len(rows), len(rows) - 1), rows, why)
     if not named:
         return Key((), f"no column of {len(rows)} rows is called like a key", "which columns are the key?")
-    named.sort(key=lambda name: not is_own_key(name, entity))
+    named.sort(key=lambda name: not is_own_key(name, candidates.entity))
     why = f"its name; {len(rows)} rows have {_count(rows, named[0])} values of it"
     return _asked([(name,) for name in named], why, "Bare rows do not say which of them are one row.")
 
 
-def _unique(
-    entity: str,
-    changes: Sequence[RowChange],
-    candidates: Sequence[str],
-    folders: Sequence[str],
-    weak: Collection[str],
-) -> Key:
+def _unique(candidates: Candidates, changes: Sequence[RowChange]) -> Key:
     """The shortest sets of columns by which the changes make sense: no two rows of a table have one of them at once.
 
-    Inserts of a key that lives are allowed inside a transaction (a swap of keys) as long as one row is left at its end.
+    Two rows may have one key inside a transaction (a swap of keys) as long as one of them is left at its end.
     """
     rows = [change.after for change in changes if change.after]
     images = counted(len(rows), "image")
     why = f"unique in {images} of the data"
-    apart = _rows_apart(changes, candidates)
-    if not apart.are_told_by(candidates):
+    apart = _distinct_rows(changes, candidates.columns)
+    if not apart.are_unique_by(candidates.columns):
         return Key((), f"not even all columns without NULL are unique together in {images}", _HAS_IT_A_KEY)
-    named = [name for name in candidates if is_named_like_key(name)]
-    ordered = [*named, *(name for name in candidates if name not in named)]
+    named = candidates.named
+    ordered = [*named, *(name for name in candidates.columns if name not in named)]
     tried = 0
-    for length in range(1, min(MAX_KEY_COLUMNS, len(candidates)) + 1):
-        sets = (tuple(name for name in candidates if name in names) for names in combinations(ordered, length))
-        left = max(0, MAX_SETS - tried)
-        chosen = list(islice(sets, left))
+    for length in range(1, min(MAX_KEY_COLUMNS, len(ordered)) + 1):
+        sets = (tuple(name for name in candidates.columns if name in names) for names in combinations(ordered, length))
+        chosen = list(islice(sets, max(0, MAX_SETS - tried)))
         tried += len(chosen)
-        likely = islice((columns for columns in chosen if apart.are_told_by(columns)), MAX_PLAYED_SETS)
+        likely = islice((columns for columns in chosen if apart.are_unique_by(columns)), MAX_PLAYED_SETS)
         found = [columns for columns in likely if is_key(changes, columns)]
         if found and length == 1:
-            unique = [name for (name,) in found]
-            inserts, constant = count_inserts(changes), _constant(rows, named)
-            return _single_key(entity, unique, candidates, folders, weak, inserts, constant, why)
+            return _single_key(candidates, [name for (name,) in found], count_inserts(changes), rows, why)
         if found:
             doubt = "Each is unique in these files." if len(found) > 1 else "It may be unique by chance."
             return _asked(found, why, doubt)
         if next(sets, None) is not None:
-            return Key(
-                (),
-                f"none of the sets that were tried of up to {MAX_KEY_COLUMNS} columns is unique in {images}",
-                _HAS_IT_A_KEY,
-            )
+            tried_sets = f"none of the sets that were tried of up to {MAX_KEY_COLUMNS} columns"
+            return Key((), f"{tried_sets} is unique in {images}", _HAS_IT_A_KEY)
     return Key((), f"no set of up to {MAX_KEY_COLUMNS} columns is unique in {images}", _HAS_IT_A_KEY)
 
 
 @dataclass(frozen=True)
-class _RowsApart:
+class _DistinctRows:
     """Rows of which no two have one key, by column: it takes less time to count values than to play all changes."""
 
     count: int
     values: Mapping[str, Sequence[str]]
 
-    def are_told_by(self, columns: Sequence[str]) -> bool:
+    def are_unique_by(self, columns: Sequence[str]) -> bool:
         """Whether the columns have other values in each row."""
         return len(set(zip(*(self.values[name] for name in columns), strict=True))) == self.count
 
 
-def _rows_apart(changes: Sequence[RowChange], columns: Sequence[str]) -> _RowsApart:
+def _distinct_rows(changes: Sequence[RowChange], columns: Sequence[str]) -> _DistinctRows:
     """The rows of one snapshot, or those that were created, where no row was deleted: whichever are more."""
     groups: dict[Hashable, list[Mapping[str, Any]]] = defaultdict(list)
     can_come_again = any(change.op in ("d", "t") for change in changes)
@@ -294,40 +272,30 @@ def _rows_apart(changes: Sequence[RowChange], columns: Sequence[str]) -> _RowsAp
         elif change.after is not None and change.op == "c" and not can_come_again:
             groups[None].append(change.after)
     rows = max(groups.values(), key=len, default=[])
-    return _RowsApart(len(rows), {name: [str(row.get(name)) for row in rows] for name in columns})
+    return _DistinctRows(len(rows), {name: [str(row.get(name)) for row in rows] for name in columns})
 
 
 def _single_key(
-    entity: str,
-    unique: Sequence[str],
-    candidates: Sequence[str],
-    folders: Sequence[str],
-    weak: Collection[str],
-    inserts: Inserts,
-    constant: Collection[str],
-    why: str,
+    candidates: Candidates, unique: Sequence[str], inserts: Inserts, rows: Sequence[Mapping[str, Any]], why: str
 ) -> Key:
     """The column that is the key: by its name, or where enough rows could have contradicted it and no other.
 
     Args:
-        entity: name of the table.
-        unique: columns that are unique, in their order.
-        candidates: all columns without NULL, in their order.
-        folders: columns that the files are parted by, the outermost first.
-        weak: columns that are no key alone.
+        candidates: for the key.
+        unique: those that are unique, in their order.
         inserts: what could have contradicted a column.
-        constant: columns that have one value in all rows.
+        rows: of the files.
         why: what says so.
     """
-    named = [name for name in candidates if is_named_like_key(name)]
-    inner = inner_columns(unique, folders)
-    own = [name for name in unique if is_own_key(name, entity, [other for other in named if other != name])]
+    named = candidates.named
+    own = [name for name in unique if is_own_key(name, candidates.entity, [other for other in named if other != name])]
     # The conventional name: other columns may be unique beside it (an email, a name).
     own = [name for name in own if name.lower() == "id"] or own
-    strong = [name for name in inner if name not in weak] or inner
+    inner = inner_columns(unique, candidates.folders)
+    strong = [name for name in inner if name not in candidates.weak] or inner
     ranked = sorted(strong, key=lambda name: (name not in own, name not in named))
     # A folder inside of another one's: a customer has several orders.
-    parted = [name for name in folders if name in inner] if len(inner) < len(unique) else []
+    parted = [name for name in candidates.folders if name in inner] if len(inner) < len(unique) else []
     best = own or parted or ranked
     answers = [(name,) for name in dict.fromkeys([*best, *ranked])]
     if not (inserts.rows if own else inserts.tests):
@@ -337,7 +305,8 @@ def _single_key(
     (first,) = best
     others = [name for name in named if name != first]
     # Where a key has two columns, the tenant or the like comes first; a reference comes behind the `id`.
-    scopes = [name for name in others if name in constant and candidates.index(name) < candidates.index(first)]
+    before = candidates.columns[: candidates.columns.index(first)]
+    scopes = [name for name in others if name in before and _count(rows, name) == 1]
     if scopes and first.lower() == "id":
         more = f" alone, or together with {', '.join(scopes)}"
         return _asked(answers, why, f"All rows have one value of {', '.join(scopes)}.", more)
@@ -349,10 +318,6 @@ def _single_key(
         if inserts.tests < MIN_TESTS:
             return _asked(answers, why, f"It may be unique by chance in {counted(inserts.rows, 'row')}.")
     return Key((first,), why)
-
-
-def _constant(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    return [name for name in names if _count(rows, name) == 1]
 
 
 def _count(rows: Sequence[Mapping[str, Any]], name: str) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MissedSnapshot:
-    """The newest snapshot that a table has no row in, though it had changes before.
+    """The latest snapshot that a table has no row in, though it had changes before.
 
     Attributes:
         taken_at: time of the snapshot's first row.
@@ -34,8 +34,22 @@ class MissedSnapshot:
         )
 
 
+@dataclass(frozen=True)
+class Snapshots:
+    """What snapshots leave open about an entity.
+
+    Attributes:
+        question: whether rows that have a position each are of one snapshot; None where no such rows are there.
+        missed: the latest one that has rows of other tables and none of this one; None without such a snapshot, and
+            where not all files were read.
+    """
+
+    question: str | None = None
+    missed: MissedSnapshot | None = None
+
+
 def missed_snapshots(readings: Sequence[Reading]) -> list[MissedSnapshot | None]:
-    """For each entity the newest snapshot that has none of its rows, though it had changes before.
+    """For each entity the latest snapshot that has none of its rows, though it had changes before.
 
     At least half of the tables that had changes before have rows in it: one of a single table, asked for by a signal,
     says nothing of the others.
@@ -65,11 +79,11 @@ def _missed(reading: Reading, readings: Sequence[Reading]) -> MissedSnapshot | N
 
 
 def _had_changes(reading: Reading, before: datetime) -> bool:
-    return reading.first_change is not None and reading.first_change < before
+    return reading.source.first_change is not None and reading.source.first_change < before
 
 
 def _are_of_one(reading: Reading, other: Reading) -> bool:
     """Whether two entities are of one connector; where it is not named, a snapshot of both says so."""
-    if reading.servers and other.servers:
-        return bool(reading.servers & other.servers)
+    if reading.source.servers and other.source.servers:
+        return bool(reading.source.servers & other.source.servers)
     return bool(reading.snapshots.keys() & other.snapshots.keys())

@@ -41,7 +41,7 @@ class ObjectName:
         topic: of Kafka; None where the object's own name does not carry it.
         layout: of the table of sink names, or None.
         partition: of Kafka, or None.
-        offset: of Kafka, or None; of which record see has_last_offsets.
+        offset: of Kafka, of the file's first record or, by has_last_offset, of its last one; or None.
         format: ``json``, ``avro`` or ``parquet`` by the extension; None where it says none of them.
         compression: by the extension, or None.
         partitioned_by: names of the Hive-style parts below the folder (``country`` of ``country=Peru``).
@@ -55,6 +55,11 @@ class ObjectName:
     format: str | None
     compression: str | None
     partitioned_by: tuple[str, ...]
+
+    @property
+    def has_last_offset(self) -> bool:
+        """Whether the offset is that of the file's last record, not of its first one."""
+        return self.layout is not None and "last_offset" in _layouts()[self.layout][0].groupindex
 
 
 def parse_name(path: str) -> ObjectName:
@@ -98,11 +103,6 @@ def _layouts() -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
     return {
         layout: (re.compile(rule["pattern"]), re.compile(rule.get("seen_by", ""))) for layout, rule in names.items()
     }
-
-
-def has_last_offsets(layout: str | None) -> bool:
-    """Whether names have the offset of a file's last record, not of its first one."""
-    return layout is not None and "last_offset" in _layouts()[layout][0].groupindex
 
 
 def is_doubtful(layout: str | None) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from .operation_columns import CONVENTIONS, Convention
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
+    from .before_images import BeforeImages
     from .types import Values
 
 # In lower case. Words that are no sign of an operation by themselves, such as `new`, stand beside one that is.
@@ -59,6 +60,25 @@ class Operation:
     deletes: str | None
     before: str | None = None
     tool: str | None = None
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What changes do to rows.
+
+    Attributes:
+        counts: number of changes by ``op``; empty for rows.
+        deletes_without_image: number of deletes that do not say which row they are of.
+        partial_updates: number of updates that have what was changed, and not the document (MongoDB).
+        columns: of rows and flattened rows, that may say which of them are deletes; each is asked about.
+        before_images: of a PostgreSQL table.
+    """
+
+    counts: Mapping[str, int]
+    deletes_without_image: int
+    partial_updates: int
+    columns: tuple[str, ...]
+    before_images: BeforeImages
 
 
 def operation_of(name: str, values: Values, *, is_row: bool = True) -> Operation | None:

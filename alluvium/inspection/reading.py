@@ -5,40 +5,36 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from alluvium.spark_udfs.record import describe
 
-from .current_rows import RowChange, has_values, transaction_of
-from .deliveries import Deliveries
+from .columns import ColumnsRead
+from .current_rows import has_values
+from .files import FilesRead
+from .key_evidence import KeyEvidence
 from .lake_tables import LAKE_TABLE, table_above, table_of, tables_in
 from .mixtures import without_numbers
-from .names import ObjectName, has_last_offsets, has_other_extension, is_beside_values, parse_name
+from .names import ObjectName, has_other_extension, is_beside_values, parse_name
 from .objects import UnreadableObjectError, is_hidden
 from .order import Placement
-from .records import Content, read_content
-from .schemas import Schema
-from .shapes import Record, UnreadableRecordError, recognise
+from .records import read_content
+from .shapes import Records, UnreadableRecordError, recognise
 from .snapshots import Snapshot, add_snapshot
+from .sources import Source
 from .table_changes import DeclaredTable, TableName, declared_tables
-from .types import Values
-from .unavailable import is_placeholder, reference_in
+from .unavailable import UnavailableValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from .objects import Storage, StoredObject
-
-MAX_CHANGES_FOR_KEY = 20_000
-"""Changes of one entity that the search of its key plays; more add time, hardly certainty."""
+    from .records import Content
+    from .shapes import Record
 
 OBJECTS_LOOKED_INTO, BYTES_LOOKED_INTO = 3, 1024 * 1024
 """Of files of one folder and extension that no sink's or format's name has: how many, and how much of each."""
-
-MAX_ORDERS = 100
-"""Different orders of an entity's columns; a document may have any, and no more of them tell anything."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +71,7 @@ class Found:
             and their names differ in numbers alone.
         objects: with what their names say.
         table: format of the table that they are, or None.
+        is_shared: whether other files are in the same folder.
     """
 
     folder: str
@@ -84,6 +81,7 @@ class Found:
     alike: list[str] = field(default_factory=list)
     objects: list[tuple[StoredObject, ObjectName]] = field(default_factory=list)
     table: str | None = None
+    is_shared: bool = False
 
 
 def list_entities(storage: Storage) -> tuple[list[Found], list[str], list[str]]:
@@ -116,7 +114,9 @@ def list_entities(storage: Storage) -> tuple[list[Found], list[str], list[str]]:
         entity = found.setdefault(key, Found(name.folder, name.topic, name.layout, storage.location))
         entity.objects.append((stored, name))
     alike: dict[tuple[str | None, str], list[str]] = defaultdict(list)
+    folders, folders_of_others = Counter(folder for folder, _ in found), {path.rpartition("/")[0] for path in others}
     for entity in found.values():
+        entity.is_shared = folders[entity.folder] > 1 or entity.folder in folders_of_others
         entity.alike = alike[entity.topic, "" if entity.topic else without_numbers(entity.folder)]
         entity.alike.append(entity.folder)
         entity.objects.sort(key=lambda entry: (entry[1].partition or 0, entry[1].offset or 0, entry[0].path))
@@ -180,195 +180,107 @@ def sample(objects: Sequence[Any], count: int) -> list[Any]:
 
 @dataclass
 class Reading:
-    """What has been read of an entity."""
+    """What has been read of an entity, record by record.
 
-    kinds: Counter[str] = field(default_factory=Counter)
+    Attributes:
+        files: that were read.
+        records: of all kinds.
+        source: of changes.
+        ops: number of changes by ``op``.
+        without_image: number of deletes and updates that lack the image that says what has become of which row.
+        columns: of rows.
+        unavailable: values of rows.
+        evidence: of the key, by the changes.
+        placement: whether changes have positions.
+        snapshots: by what all rows of a snapshot have in common.
+        declared: tables that schema changes tell of.
+    """
+
+    files: FilesRead = field(default_factory=FilesRead)
+    records: Records = field(default_factory=Records)
+    source: Source = field(default_factory=Source)
     ops: Counter[str] = field(default_factory=Counter)
-    controls: Counter[str] = field(default_factory=Counter)
-    formats: Counter[str] = field(default_factory=Counter)
-    compressions: set[str] = field(default_factory=set)
-    connectors: Counter[str] = field(default_factory=Counter)
-    versions: set[str] = field(default_factory=set)
-    servers: set[str] = field(default_factory=set)
-    tables: set[TableName] = field(default_factory=set)
-    snapshots: dict[Hashable, Snapshot] = field(default_factory=dict)
-    columns_of_files: dict[str, set[str]] = field(default_factory=dict)
-    message_keys: list[Any] = field(default_factory=list)
-    changes: list[RowChange] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
-    places: set[tuple[int, int]] = field(default_factory=set)
-    deliveries: Deliveries = field(default_factory=Deliveries)
+    without_image: Counter[str] = field(default_factory=Counter)
+    columns: ColumnsRead = field(default_factory=ColumnsRead)
+    unavailable: UnavailableValues = field(default_factory=UnavailableValues)
+    evidence: KeyEvidence = field(default_factory=KeyEvidence)
     placement: Placement = field(default_factory=Placement)
-    added_fields: set[str] = field(default_factory=set)
-    placeholders: Counter[str] = field(default_factory=Counter)
-    references: dict[str, Counter[str]] = field(default_factory=dict)
-    schemas: dict[int, Schema] = field(default_factory=dict)
-    schema_times: dict[int, float] = field(default_factory=dict)
-    values: dict[str, Values] = field(default_factory=dict)
-    values_of_deletes: dict[str, Values] = field(default_factory=dict)
-    orders: dict[tuple[str, ...], float] = field(default_factory=dict)
-    images: int = 0
-    empty_images: int = 0
-    deletes_of_nothing: int = 0
-    partial_updates: int = 0
-    first_columns: frozenset[str] = frozenset()
-    first_change: datetime | None = None
-    last_change: datetime | None = None
-    errors: list[tuple[str, int, str]] = field(default_factory=list)
-    lines: int = 0
-    stored: int = 0
-    objects: int = 0
-    objects_cut: int = 0
-    says_meaning: bool = True
-    spans: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    snapshots: dict[Hashable, Snapshot] = field(default_factory=dict)
     declared: dict[TableName, DeclaredTable] = field(default_factory=dict)
 
     def add_content(self, content: Content, name: ObjectName, path: str) -> None:
-        """Add the records of one object; what cannot be read of it is added to `errors`."""
-        self.formats[content.format] += 1
-        self.compressions |= {content.compression} if content.compression else set()
-        self.errors += [(path, line, error) for line, error in content.errors]
-        self.says_meaning = self.says_meaning and content.says_meaning
+        """Add the records of one object; what cannot be read of it is added to the errors."""
+        self.files.add(content)
+        self.records.errors += [(path, line, error) for line, error in content.errors]
+        self.columns.says_meaning = self.columns.says_meaning and content.says_meaning
         offsets: list[int] = []
         for line, value in content.lines:
             try:
                 record = recognise(value, content.schema)
-                offset = self._offset(record, name, line)
-                self.add_record(record, name.partition, is_copy=self._is_copy(name.partition, offset))
+                offset = record.offset
+                if offset is None and name.offset is not None and not name.has_last_offset:
+                    offset = name.offset + line - 1
+                self.add_record(record, name.partition, is_copy=self.evidence.is_copy(name.partition, offset))
             except UnreadableRecordError as error:
-                self.errors.append((path, line, str(error)))
+                self.records.errors.append((path, line, str(error)))
                 continue
             except Exception as error:
                 # One line that nobody has thought of is no reason to say nothing of all others.
-                self.errors.append((path, line, f"no change that can be read: {describe(error)}"))
+                self.records.errors.append((path, line, f"no change that can be read: {describe(error)}"))
                 continue
-            self.lines += 1
-            self.columns_of_files.setdefault(path, set()).update(record.after or ())
-            # As many as there are changes: in which folder each lies.
-            self.folders += [path.rpartition("/")[0]] * (len(self.changes) - len(self.folders))
+            self.records.lines += 1
+            self.files.columns.setdefault(path, set()).update(record.after or ())
+            self.evidence.add_folder(path.rpartition("/")[0])
             if offset is not None:
                 offsets.append(offset)
-        if name.partition is not None and offsets:
-            ends_by_name = name.offset is not None and has_last_offsets(name.layout)
-            last = name.offset if name.offset is not None and ends_by_name else max(offsets)
-            self.spans.setdefault(name.partition, []).append((min(offsets), last))
+        self.files.add_offsets(name, offsets)
 
-    @staticmethod
-    def _offset(record: Record, name: ObjectName, line: int) -> int | None:
-        if record.offset is None and name.offset is not None and not has_last_offsets(name.layout):
-            return name.offset + line - 1
-        return record.offset
-
-    def _is_copy(self, partition: int | None, offset: int | None) -> bool:
-        """Whether a record of the same place in Kafka was there before, which takes the place of this one."""
-        if partition is None or not isinstance(offset, int) or len(self.changes) >= MAX_CHANGES_FOR_KEY:
-            return False
-        is_copy = (partition, offset) in self.places
-        self.places.add((partition, offset))
-        return is_copy
-
-    def add_record(self, record: Record, partition: int | None = None, *, is_copy: bool = False) -> None:
+    def add_record(self, record: Record, partition: int | None, *, is_copy: bool) -> None:
         """Add one record.
 
         Args:
             record: as recognised.
             partition: of Kafka, or None.
-            is_copy: whether a record of the same place in Kafka was there before; the search of a key passes it over.
+            is_copy: whether a record of the same place in Kafka was there before; the search of a key skips it.
         """
-        self.stored += record.is_stored
+        self.records.stored += record.is_stored
         if record.kind in ("envelope", "flattened", "truncate"):
             self.placement.add(record)
-        if record.kind not in ("envelope", "flattened", "row"):
-            self.controls[record.kind] += 1
-            if record.kind == "schema_change":
-                for name, table in declared_tables(record.value).items():
-                    self.declared[name] = table.following(self.declared.get(name))
-            if record.kind == "truncate" and not is_copy:
-                self._add_change("t", record, partition)
+        if record.kind in ("envelope", "flattened", "row"):
+            self._add_change(record, partition, is_copy=is_copy)
             return
-        self.kinds[record.kind] += 1
+        self.records.controls[record.kind] += 1
+        if record.kind == "schema_change":
+            for name, table in declared_tables(record.value).items():
+                self.declared[name] = table.following(self.declared.get(name))
+        if record.kind == "truncate" and not is_copy:
+            self.evidence.add("t", record, partition)
+
+    def _add_change(self, record: Record, partition: int | None, *, is_copy: bool) -> None:
+        self.records.kinds[record.kind] += 1
         source = record.source or {}
-        moment = self._add_source(source)
+        moment = self.source.add(source, is_flattened=record.kind == "flattened")
+        time = moment.timestamp() if moment else 0.0
         op = record.op or ("d" if record.after is None else "c")
         if moment:
             add_snapshot(self.snapshots, op, source, moment)
-        if record.kind == "flattened":
-            self.added_fields |= source.keys()
         if record.kind != "row":
             self.ops[op] += 1
         if record.key is not None:
-            self.message_keys.append(record.key)
+            self.evidence.message_keys.append(record.key)
         if record.schema:
-            self.schemas[id(record.schema)] = record.schema
-            before_it = self.schema_times.get(id(record.schema), 0.0)
-            self.schema_times[id(record.schema)] = max(before_it, moment.timestamp()) if moment else before_it
-        before, after = _images_of(op, record)
+            self.columns.add_schema(record.schema, time)
+        before, after = record.images(op)
         # A document is named by the message's key, too, where the sink has stored that.
-        self.deletes_of_nothing += op == "d" and not has_values(before) and not record.is_stored
-        self.partial_updates += op == "u" and after is None
+        if (op == "d" and not has_values(before) and not record.is_stored) or (op == "u" and after is None):
+            self.without_image[op] += 1
         if after is not None:
-            self._add_image(after)
-            self.empty_images += not has_values(after)
-            self._add_order(tuple(after), moment.timestamp() if moment else 0.0)
+            self.columns.add_row(after, time)
+            self.unavailable.add(after)
         elif op == "d" and before is not None:
-            for column, value in before.items():
-                self.values_of_deletes.setdefault(column, Values()).add(value)
+            self.columns.add_deleted(before)
         if not is_copy:
-            self._add_change("r" if record.kind == "row" else op, record, partition)
-
-    def _add_change(self, op: str, record: Record, partition: int | None) -> None:
-        """Add a change for the search of the key, unless it was delivered before."""
-        if len(self.changes) >= MAX_CHANGES_FOR_KEY or self.deliveries.is_second(op, record, partition):
-            return
-        if op == "t":
-            self.changes.append(RowChange("t", None, None))
-            return
-        before, after = _images_of(op, record)
-        self.changes.append(RowChange(op, before, after, transaction_of(op, record.source or {})))
-
-    def _add_order(self, names: tuple[str, ...], time: float) -> None:
-        """Add an order of columns: those of the same time stand in the order in which they were read last."""
-        if names in self.orders or len(self.orders) < MAX_ORDERS:
-            self.orders[names] = max(time, self.orders.pop(names, 0.0))
-
-    def _add_image(self, image: Mapping[str, Any]) -> None:
-        if not self.images:
-            self.first_columns = frozenset(image)
-        self.images += 1
-        for name, value in image.items():
-            seen = self.values.get(name)
-            if seen is None:
-                seen = self.values[name] = Values()
-            seen.add(value)
-            if isinstance(value, str | list) and is_placeholder(value):
-                self.placeholders[name] += 1
-            if isinstance(value, str) and (prefix := reference_in(value)):
-                self.references.setdefault(prefix, Counter())[name] += 1
-
-    def _add_source(self, source: Mapping[str, Any]) -> datetime | None:
-        """Add what an event says of where it is from; the time of the change, where it says that."""
-        if source.get("connector"):
-            self.connectors[str(source["connector"])] += 1
-        if source.get("version"):
-            self.versions.add(str(source["version"]))
-        if source.get("name"):
-            self.servers.add(str(source["name"]))
-        table = source.get("table") or source.get("collection")
-        if table:
-            names = (source.get("db"), source.get("schema"), table)
-            self.tables.add(tuple(str(name) for name in names if name))
-        try:
-            moment = datetime.fromtimestamp(int(source["ts_ms"]) / 1000, timezone.utc)
-        except (KeyError, TypeError, ValueError, OverflowError, OSError):
-            return None
-        self.first_change = min(self.first_change or moment, moment)
-        self.last_change = max(self.last_change or moment, moment)
-        return moment
-
-
-def _images_of(op: str, record: Record) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
-    """The images before and after: a flattened delete has the one before in the place of the other."""
-    return (record.after, None) if op == "d" and record.kind == "flattened" else (record.before, record.after)
+            self.evidence.add("r" if record.kind == "row" else op, record, partition)
 
 
 def read_objects(storage: Storage, found: Found, sampling: Sampling, done: Callable[[int], None]) -> Reading:
@@ -382,7 +294,7 @@ def read_objects(storage: Storage, found: Found, sampling: Sampling, done: Calla
     """
     reading = Reading()
     if found.table:
-        reading.errors.append((found.folder or ".", 0, f"{LAKE_TABLE}{found.table}"))
+        reading.records.errors.append((found.folder or ".", 0, f"{LAKE_TABLE}{found.table}"))
         done(min(len(found.objects), sampling.objects))
         return reading
     chosen = _within_bounds(found.objects, sampling)
@@ -418,15 +330,13 @@ def _read_object(
     try:
         raw = storage.read(stored.path, limit if is_cut else None)
     except UnreadableObjectError as error:
-        reading.errors.append((stored.path, 0, str(error)))
+        reading.records.errors.append((stored.path, 0, str(error)))
         return 0
     try:
         content = read_content(raw, stored.path, is_cut=is_cut, text_bytes=text_limit)
     except Exception as error:
         # Such as a schema in a file's footer that is none: it is no reason to say nothing of all other files.
-        reading.errors.append((stored.path, 0, f"corrupt: {describe(error)}"))
+        reading.records.errors.append((stored.path, 0, f"corrupt: {describe(error)}"))
         return 0
-    reading.objects += 1
-    reading.objects_cut += content.is_cut
     reading.add_content(content, name, stored.path)
     return content.text_bytes

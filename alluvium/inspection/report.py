@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import fields, is_dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -12,33 +13,58 @@ from rich.text import Text
 
 from alluvium.wording import counted
 
-from .keys import note_on_deletes
+from .entities import Entity
 from .messages import FOREIGN, advice_of, advice_on
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from rich.console import Console
 
     from . import Inspection
-    from .entities import Entity
 
 MAX_ERRORS_SHOWN = 5
 MIN_WIDTH = 80
 
 
+_PATHS = (
+    "name files.topic tables=source.names files.location files.name_filter files.layout files.format "
+    "files.compressions files.partitioned_by folders_by=files.folder_columns shape has_envelopes "
+    "records.has_store_envelope is_outbox source.connector images_before=operations.before_images source.versions key "
+    "order operation_columns=operations.columns encoding.names_connect_types columns numbers=encoding.possible_times "
+    "questions ops=operations.counts records.controls source.added_fields unavailable.placeholders "
+    "unavailable.references deletes_of_nothing=operations.deletes_without_image operations.partial_updates "
+    "positions.moved_keys unplaced=positions.missing shared_positions=positions.shared encoding.schema_versions "
+    "positions.offsets source.first_change source.last_change files.objects files.length files.objects_read "
+    "files.objects_cut records.changes records.lines records.errors encoding.decimals encoding.has_precise_unsigned "
+    "question_of_connector question_of_snapshots=snapshots.question missed_snapshot=snapshots.missed"
+)
+"""Where the values of an entity's JSON are; its keys, on which scripts depend, where they are not the last names."""
+_KEYS = {"are_full": "are_whole", "gaps": "holes"}
+"""Keys of other records that are not the names of their fields."""
+
+
 def as_json(inspection: Inspection) -> dict[str, Any]:
     """The inspection as values that ``json.dumps`` takes; times as ISO 8601 in UTC."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, datetime):
-            return value.isoformat()
-        if isinstance(value, dict):
-            return {str(key): plain(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(item) for item in value]
-        return value
-
-    found: dict[str, Any] = plain(asdict(inspection))
+    found: dict[str, Any] = _plain(inspection)
     return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Entity):
+        entries = (entry.rpartition("=") for entry in _PATHS.split())
+        return {key or path.rpartition(".")[2]: _plain(attrgetter(path)(value)) for key, _, path in entries}
+    if is_dataclass(value):
+        return {_KEYS.get(field.name, field.name): _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, set):
+        return sorted(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
 
 
 def print_inspection(console: Console, inspection: Inspection) -> None:
@@ -59,15 +85,15 @@ def print_inspection(console: Console, inspection: Inspection) -> None:
     for entity in inspection.entities:
         if entity.shape:
             _print_entity(console, entity)
-        elif entity.errors:
+        elif entity.records.errors:
             _print_title(console, entity)
             _print_errors(console, entity)
 
 
 def _summary(inspection: Inspection) -> str:
-    entities = inspection.entities
-    objects, read, cut = (
-        sum(getattr(entity, name) for entity in entities) for name in ("objects", "objects_read", "objects_cut")
+    objects, read, cut, length = (
+        sum(getattr(entity.files, name) for entity in inspection.entities)
+        for name in ("objects", "objects_read", "objects_cut", "length")
     )
     bounds = inspection.sampling
     size = f"{bounds.object_bytes / 1024**2:g} MB"
@@ -79,22 +105,23 @@ def _summary(inspection: Inspection) -> str:
         how_much.append(f"{cut:,} of them in part, at most {size}")
     said = ", ".join(how_much) or "all of them read"
     others = f"; {counted(len(inspection.others), 'other file')}" if inspection.others else ""
-    return f"{counted(objects, 'object')}, {sum(entity.length for entity in entities):,} bytes, {said}{others}"
+    return f"{counted(objects, 'object')}, {length:,} bytes, {said}{others}"
 
 
 def _kind(entity: Entity) -> str:
     """What an entity has: the shape of its rows, or why there are none."""
+    records = entity.records
     if entity.shape:
         return entity.shape
-    if entity.lake_format:
-        return f"{entity.lake_format} table"
-    if entity.messages:
-        return next(iter(entity.messages))
-    if entity.controls:
+    if records.lake_format:
+        return f"{records.lake_format} table"
+    if records.messages:
+        return next(iter(records.messages))
+    if records.controls:
         return "control records"
-    if entity.errors:
+    if records.errors:
         return "unreadable"
-    return "not read" if entity.objects_cut or entity.objects_read < entity.objects else "empty"
+    return "empty" if entity.files.are_all_read else "not read"
 
 
 def _overview(inspection: Inspection) -> Table:
@@ -106,15 +133,13 @@ def _overview(inspection: Inspection) -> Table:
         table.add_column(heading, justify="right")
     names = Counter(entity.name for entity in inspection.entities)
     for entity in inspection.entities:
+        files, records = entity.files, entity.records
+        numbers = files.objects, records.lines, records.changes, sum(records.controls.values()), len(records.errors)
         table.add_row(
-            Text(f"{entity.name} in {entity.location or '.'}" if names[entity.name] > 1 else entity.name),
+            Text(f"{entity.name} in {files.location or '.'}" if names[entity.name] > 1 else entity.name),
             _kind(entity),
-            "/".join([entity.format, *entity.compressions]),
-            f"{entity.objects:,}",
-            f"{entity.lines:,}",
-            f"{entity.changes:,}",
-            f"{sum(entity.controls.values()):,}",
-            f"{len(entity.errors):,}",
+            "/".join([files.format, *files.compressions]),
+            *(f"{number:,}" for number in numbers),
         )
     return table
 
@@ -141,14 +166,14 @@ def _print_entity(console: Console, entity: Entity) -> None:
 
 def _print_title(console: Console, entity: Entity) -> None:
     console.print()
-    console.print(Text(f"{entity.name} ({entity.topic or entity.location or '.'})", style="bold"))
+    console.print(Text(entity.title, style="bold"))
 
 
 def _print_errors(console: Console, entity: Entity) -> None:
-    for name, count in entity.messages.items():
+    for name, count in entity.records.messages.items():
         said = f"  ! {counted(count, 'line')} of {name}, which no model reads. {advice_of(name)}"
         console.print(Text(said, style="red"))
-    errors = [entry for entry in entity.errors if not entry[2].startswith(FOREIGN)]
+    errors = [entry for entry in entity.records.errors if not entry[2].startswith(FOREIGN)]
     for path, line, error in errors[:MAX_ERRORS_SHOWN]:
         advice = f". {advice_on(error)}" if advice_on(error) else ""
         console.print(Text(f"  ! {path}{f', line {line}' if line else ''}: {error}{advice}", style="red"))
@@ -156,35 +181,34 @@ def _print_errors(console: Console, entity: Entity) -> None:
         console.print(Text(f"  ! and {len(errors) - MAX_ERRORS_SHOWN:,} more", style="red"))
 
 
-def _facts(entity: Entity) -> list[tuple[str, str]]:
-    stored = ", key, headers and metadata in each line" if entity.has_store_envelope else ""
+def _facts(entity: Entity) -> Iterator[tuple[str, str]]:
+    files, records, source, operations = entity.files, entity.records, entity.source, entity.operations
+    yield "files", f"{files.location or '.'}{'/' + files.name_filter if files.name_filter else ''}"
+    stored = ", key, headers and metadata in each line" if records.has_store_envelope else ""
+    yield "layout", f"{files.layout or 'no offsets in the names'}{stored}"
     key = ", ".join(entity.key.columns) or ("not known" if entity.key.question else "none")
-    facts = [
-        ("files", f"{entity.location or '.'}{'/' + entity.name_filter if entity.name_filter else ''}"),
-        ("layout", f"{entity.layout or 'no offsets in the names'}{stored}"),
-        ("key", f"{key}: {entity.key.why}"),
-        ("order", entity.order.why),
-    ]
-    if entity.connector:
-        facts.append(("connector", " ".join([entity.connector, *entity.versions])))
-    if entity.ops:
-        facts.append(("changes", ", ".join(f"{count:,} {op}" for op, count in sorted(entity.ops.items()))))
-    if entity.deletes_of_nothing and entity.connector != "mongodb":
-        facts.append(("deletes", note_on_deletes(entity.deletes_of_nothing)))
-    if entity.controls:
-        facts.append(("control", ", ".join(f"{count:,} {kind}" for kind, count in sorted(entity.controls.items()))))
-    if entity.first_change and entity.last_change:
-        facts.append(
-            ("time span", f"{entity.first_change:%Y-%m-%d %H:%M:%S} to {entity.last_change:%Y-%m-%d %H:%M:%S} UTC")
-        )
-    for partition, offsets in entity.offsets.items():
-        holes = "not all of them read" if offsets.holes is None else f"{offsets.holes} without a line"
-        said = f"{offsets.first} to {offsets.last}, {holes}, {offsets.overlaps} twice"
-        facts.append((f"partition {partition}", said))
-    if entity.schema_versions > 1:
-        facts.append(("schemas", f"{entity.schema_versions} versions of the row's schema"))
-    if entity.decimals.mode == "numeric":
-        facts.append(("decimals", "JSON numbers beside a schema of bytes (decimal.format=NUMERIC)"))
-    if entity.partitioned_by:
-        facts.append(("folders by", ", ".join(entity.partitioned_by)))
-    return facts
+    yield "key", f"{key}: {entity.key.why}"
+    yield "order", entity.order.why
+    if source.connector:
+        yield "connector", " ".join([source.connector, *sorted(source.versions)])
+    if operations.counts:
+        yield "changes", _counts(operations.counts)
+    if entity.note_on_deletes:
+        yield "deletes", entity.note_on_deletes
+    if records.controls:
+        yield "control", _counts(records.controls)
+    if source.first_change and source.last_change:
+        yield "time span", f"{source.first_change:%Y-%m-%d %H:%M:%S} to {source.last_change:%Y-%m-%d %H:%M:%S} UTC"
+    for partition, offsets in entity.positions.offsets.items():
+        gaps = "not all of them read" if offsets.gaps is None else f"{offsets.gaps} without a line"
+        yield f"partition {partition}", f"{offsets.first} to {offsets.last}, {gaps}, {offsets.overlaps} twice"
+    if entity.encoding.schema_versions > 1:
+        yield "schemas", f"{entity.encoding.schema_versions} versions of the row's schema"
+    if entity.encoding.decimals.mode == "numeric":
+        yield "decimals", "JSON numbers beside a schema of bytes (decimal.format=NUMERIC)"
+    if files.partitioned_by:
+        yield "folders by", ", ".join(files.partitioned_by)
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in sorted(numbers.items()))

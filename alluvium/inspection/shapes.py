@@ -1,23 +1,26 @@
-"""What kind of record a line is: an envelope, a flattened row, a bare row, or a control record."""
+"""What kind of record a line is: an envelope, a flattened row, a plain row, or a control record."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from alluvium.spark_udfs.record import describe
 from alluvium.spark_udfs.semantic_types import STORE_ENVELOPE
 
 from .documents import parse_document
+from .lake_tables import LAKE_TABLE
 from .messages import FOREIGN, format_of
 from .schemas import Schema, from_connect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_OUTBOX = {"aggregateid", "aggregatetype", "payload"}
+OUTBOX = {"aggregateid", "aggregatetype", "payload"}
+"""Columns that Debezium's EventRouter wants of an outbox table, in lower case and without underscores."""
 # Fields of the envelope and of any connector's `source`, as add.fields names them with or without `source.` before it.
 _ADDED = re.compile(
     r"^__(deleted|op|ts_[mun]s|source_\w+|transaction_\w+|version|connector|name|snapshot|db|schema|table|collection"
@@ -60,6 +63,60 @@ class Record:
     schema: Schema | None = None
     is_stored: bool = False
     value: Any = None
+
+    def images(self, op: str) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+        """The before and after images: a flattened delete has the one before in the place of the other."""
+        return (self.after, None) if op == "d" and self.kind == "flattened" else (self.before, self.after)
+
+
+@dataclass
+class Records:
+    """The records of an entity, fed one by one.
+
+    Attributes:
+        lines: number of lines that could be read.
+        stored: number of those in a store envelope, with key, headers and metadata.
+        kinds: number of rows and changes by shape.
+        controls: number of control records by kind.
+        errors: path, line and what is wrong; line 0 for a file as a whole.
+    """
+
+    lines: int = 0
+    stored: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    controls: Counter[str] = field(default_factory=Counter)
+    errors: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def has_envelopes(self, connector: str | None) -> bool:
+        """Whether envelopes and flattened records are read together: MongoDB's envelopes have texts for images."""
+        return self.kinds.keys() == {"envelope", "flattened"} and connector != "mongodb"
+
+    def shape(self, connector: str | None) -> str | None:
+        """``envelope``, ``flattened`` or ``row``; None where nothing else than control records can be read."""
+        kind = "flattened" if self.has_envelopes(connector) else next(iter(self.kinds.most_common(1)), (None,))[0]
+        # What else lies among messages of another tool is another message of it, not a row of a table.
+        return None if kind == "row" and self.messages else kind
+
+    @property
+    def has_store_envelope(self) -> bool:
+        """Whether the sink kept key, headers and metadata."""
+        return self.stored > 0
+
+    @property
+    def changes(self) -> int:
+        """Number of lines that are rows and changes, and no control records."""
+        return self.kinds.total()
+
+    @property
+    def messages(self) -> Mapping[str, int]:
+        """Number of lines that are messages of another tool, by their format."""
+        return Counter(error.removeprefix(FOREIGN) for _, _, error in self.errors if error.startswith(FOREIGN))
+
+    @property
+    def lake_format(self) -> str | None:
+        """The format of the table that the files are, or None."""
+        found = (error.removeprefix(LAKE_TABLE) for _, _, error in self.errors if error.startswith(LAKE_TABLE))
+        return next(found, None)
 
 
 def recognise(value: Any, schema: Schema | None = None) -> Record:
@@ -183,8 +240,3 @@ def _row_schema(schema: Schema | None, row: Mapping[str, Any]) -> Schema | None:
 
 # The schema of a row without the fields that were added, by the id of the record's; that is kept, so that its id stays.
 _ROW_SCHEMAS: dict[tuple[Any, ...], tuple[Schema, Schema]] = {}
-
-
-def is_outbox(columns: set[str]) -> bool:
-    """Whether a row is an event of an outbox table, by the columns that Debezium's EventRouter wants."""
-    return {name.lower().replace("_", "") for name in columns} >= _OUTBOX

@@ -54,21 +54,8 @@ ISO_DATE = "io.debezium.time.IsoDate"
 ISO_TIME = "io.debezium.time.IsoTime"
 ISO_TIMESTAMP = "io.debezium.time.IsoTimestamp"
 _DATES = {names.DATE, CONNECT_DATE, ISO_DATE}
-_LOCAL_TIMESTAMPS = {
-    names.TIMESTAMP,
-    names.MICRO_TIMESTAMP,
-    names.NANO_TIMESTAMP,
-    CONNECT_TIMESTAMP,
-    ISO_TIMESTAMP,
-}
-_TIMES = {
-    names.TIME,
-    names.MICRO_TIME,
-    names.NANO_TIME,
-    CONNECT_TIME,
-    ISO_TIME,
-    "io.debezium.time.ZonedTime",
-}
+_LOCAL_TIMESTAMPS = {names.TIMESTAMP, names.MICRO_TIMESTAMP, names.NANO_TIMESTAMP, CONNECT_TIMESTAMP, ISO_TIMESTAMP}
+_TIMES = {names.TIME, names.MICRO_TIME, names.NANO_TIME, CONNECT_TIME, ISO_TIME, "io.debezium.time.ZonedTime"}
 TEXT_OF_DECIMAL = "decimal"
 VARIABLE_SCALE = "io.debezium.data.VariableScaleDecimal"
 _ZONED_TIMESTAMP = "io.debezium.time.ZonedTimestamp"
@@ -78,7 +65,7 @@ def propose_from_schema(schema: Schema) -> ProposedType:
     """The type of a column that the records' own schema describes.
 
     Args:
-        schema: the column's, the newest one where it changed.
+        schema: the column's, the latest one where it changed.
     """
     why = schema.name or schema.type
     if schema.name in _DATES:

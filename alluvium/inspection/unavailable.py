@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from typing import Any
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from alluvium.rules import load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PLACEHOLDER = "__debezium_unavailable_value"
 # As text, inside a JSON text, as bytes in base64, and as the name-based UUID of the text.
@@ -14,6 +19,27 @@ _PLACEHOLDERS = (_PLACEHOLDER, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "b68a
 _HAS_PLACEHOLDER = re.compile("|".join(map(re.escape, _PLACEHOLDERS)))
 _SHORTEST_PLACEHOLDER = min(map(len, _PLACEHOLDERS))
 _PLACEHOLDER_CODES = [ord(letter) for letter in _PLACEHOLDER]
+
+
+@dataclass
+class UnavailableValues:
+    """Values that rows do not have, fed row by row.
+
+    Attributes:
+        placeholders: by column, the number of values that the source did not send with an event.
+        references: by their prefix and by column, the number of references to values that are stored elsewhere.
+    """
+
+    placeholders: Counter[str] = field(default_factory=Counter)
+    references: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add a row."""
+        for name, value in row.items():
+            if isinstance(value, str | list) and is_placeholder(value):
+                self.placeholders[name] += 1
+            if isinstance(value, str) and (prefix := reference_in(value)):
+                self.references.setdefault(prefix, Counter())[name] += 1
 
 
 def unavailable_values() -> dict[str, Any]:

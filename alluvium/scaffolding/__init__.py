@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from alluvium import AlluviumError
 
 from .changes import Change, one_a_file, write
+from .choices import Choices
 from .declared import declared_tables
 from .feeds import Feed, feeds_of
 from .names import slug, with_names_for_dbt
@@ -23,7 +24,6 @@ from .project import open_project
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from alluvium.inspection import Inspection
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .declared import DeclaredTable
     from .project import Project
 
-__all__ = ["Change", "Scaffold", "feeds_of", "plan"]
+__all__ = ["Change", "Choices", "Scaffold", "feeds_of", "plan"]
 
 OWN_NAME = "alluvium"
 
@@ -64,35 +64,20 @@ class Scaffold:
         write(project, self.changes)
 
 
-def plan(
-    inspection: Inspection,
-    source: str,
-    project: Path,
-    *,
-    entities: Sequence[str] = (),
-    history: bool = False,
-    deletes: str | None = None,
-    file_format: str | None = None,
-    force: bool = False,
-) -> Scaffold:
+def plan(inspection: Inspection, source: str, project: Path, choices: Choices | None = None) -> Scaffold:
     """What a scaffold would do; nothing is written.
 
     Args:
         inspection: of the files.
         source: name of the dbt source.
         project: directory of dbt_project.yml.
-        entities: names of those that are wanted; all by default.
-        history: whether each has a history; one that is there stays in line without it.
-        deletes: ``soft`` keeps the last values of a deleted row, ``hard`` its key alone; None for what a state that is
-            there has, else soft.
-        file_format: ``delta`` or ``hudi``, of states and histories; None for what one that is there says, else nothing,
-            which is the project's.
-        force: whether files that were edited by hand are replaced.
+        choices: of the user; None for the defaults.
 
     Raises:
         AlluviumError: the project is none, the source's name does not fit, an entity is not there, a file of the
             project cannot be read, or a table of the same name has its files elsewhere.
     """
+    choices = choices or Choices()
     opened = open_project(project)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", source):
         raise AlluviumError(
@@ -100,14 +85,14 @@ def plan(
         )
     inspection.require_changes()
     known = [entity.name for entity in inspection.entities if entity.shape]
-    for entity in entities:
+    for entity in choices.entities:
         if entity not in known:
             raise AlluviumError(f"entity {entity!r} is not in {inspection.location}; there are: {', '.join(known)}.")
     prefix = "" if opened.name == OWN_NAME else f"{OWN_NAME}."
-    writer = Writer(opened, source, prefix, deletes, file_format, inspection.location, force=force)
-    declared = _declared(project / writer.sources_path(), source, opened, force=force)
+    writer = Writer(opened, source, prefix, inspection.location, choices)
+    declared = _declared(project / writer.sources_path(), source, opened, force=choices.force)
     inspection = replace(inspection, entities=tuple(map(with_names_for_dbt, inspection.entities)))
-    feeds = feeds_of(inspection, entities, declared, source)
+    feeds = feeds_of(inspection, choices.entities, declared, source)
     if not feeds:
         raise AlluviumError(
             f"{inspection.location}: no entity has a row with columns; scaffold again after one has landed."
@@ -115,12 +100,14 @@ def plan(
     sources = writer.sources(feeds)
     lacking = [feed for feed in feeds if feed.declared is None] if sources.kind == "kept" else []
     feeds = [feed for feed in feeds if feed.declared or not lacking]
-    changes = one_a_file((sources, *writer.models(feeds, history=history)))
+    changes = one_a_file((sources, *writer.models(feeds, history=choices.history)))
     notices = (
-        *of_feeds(feeds, sources, history=history),
+        *of_feeds(feeds, sources, history=choices.history),
         *of_lacking_tables(lacking, sources),
-        *of_entities_without_columns([one for one in inspection.entities if not entities or one.name in entities]),
-        *of_other_tables(changes, deletes, file_format),
+        *of_entities_without_columns(
+            [one for one in inspection.entities if not choices.entities or one.name in choices.entities]
+        ),
+        *of_other_tables(changes, choices),
         *of_replaced_sources(declared, feeds, sources),
     )
     return Scaffold(changes, tuple(feeds), notices)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from alluvium.inspection.own_names import is_unfit_name
 from alluvium.inspection.positions import known_connector
+from alluvium.inspection.reserved_names import is_invalid_name
 from alluvium.inspection.types import question_of_zone
 
-from .filters import filter_of, filter_of_topic, has_company, location_of, undivided
-from .matching import Place, place_of, refuse_moved, tables_of
+from .filters import filter_of, filter_of_topic, has_neighbours, location_of, undivided
+from .matching import Place, place_of, tables_of, validate_location
 from .names import for_dbt, models_of, numbered, slug
 from .questions import Question, notices_of, questions_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from alluvium.inspection import Entity, Inspection
-    from alluvium.inspection.entities import Column
+    from alluvium.inspection.columns import Column
 
     from .declared import DeclaredTable
 
@@ -81,7 +81,7 @@ class Feed:
     @property
     def model_columns(self) -> list[str]:
         """Names of the columns that its models have."""
-        return [name for name in self.columns if not (is_unfit_name(name) or self.leaves_out(name))]
+        return [name for name in self.columns if not (is_invalid_name(name) or self.leaves_out(name))]
 
     @property
     def seen_columns(self) -> list[str]:
@@ -122,7 +122,7 @@ def feeds_of(
             continue
         table = known.get(place_of(entity))
         if table is None:
-            refuse_moved(inspection, entity, declared, found_again, source)
+            validate_location(inspection, entity, declared, found_again, source)
             name = next(name for name in numbered(slug(entity.name)) if taken.isdisjoint(models_of(name)))
             taken.update(models_of(name))
         feeds.append(_feed(inspection, entity, table.name if table else name, table))
@@ -131,7 +131,7 @@ def feeds_of(
 
 
 def _snapshotted_with(feed: Feed, inspection: Inspection, names: Mapping[Place, str]) -> tuple[str, ...]:
-    missed = feed.entity.missed_snapshot
+    missed = feed.entity.snapshots.missed
     places = [place_of(inspection.entities[place]) for place in missed.entities] if missed else []
     return tuple(names[place] for place in places if place in names)
 
@@ -141,14 +141,14 @@ def _feed(inspection: Inspection, entity: Entity, name: str, declared: DeclaredT
     shared = undivided(inspection, entity)
     columns = _columns(entity)
     if declared and declared.options.get("unknown_columns") == "ignore":
-        columns = {column: said for column, said in columns.items() if not is_unfit_name(column)}
+        columns = {column: said for column, said in columns.items() if not is_invalid_name(column)}
     return Feed(
         entity,
         name,
         declared.written_location if declared else None if shared else for_dbt(location),
         declared.name_filter or filter_of_topic(entity) if declared else filter_of(inspection, entity),
-        _said_before(_options(entity), declared.options) if declared else _options(entity),
-        _columns_said_before(columns, declared.columns) if declared else columns,
+        _with_declared(_options(entity), declared.options) if declared else _options(entity),
+        _with_declared_columns(columns, declared.columns) if declared else columns,
         tuple(questions_of(inspection, entity, columns, declared)),
         tuple(notices_of(inspection, entity, declared)) if declared else (),
         declared,
@@ -161,7 +161,7 @@ def _lacks_filter(inspection: Inspection, entity: Entity, declared: DeclaredTabl
         declared.location is not None
         and not declared.name_filter
         and filter_of_topic(entity) is not None
-        and has_company(inspection, entity)
+        and has_neighbours(inspection, entity)
     )
 
 
@@ -169,12 +169,12 @@ def _lacks_filter(inspection: Inspection, entity: Entity, declared: DeclaredTabl
 _OTHER_NAMES = {"key": "keys", "order_by": "sequence_by"}
 
 
-def _said_before(options: dict[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
+def _with_declared(options: dict[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
     kept = {option: value for option, value in options.items() if _OTHER_NAMES.get(option) not in declared}
     return {**kept, **declared}
 
 
-def _columns_said_before(
+def _with_declared_columns(
     columns: Mapping[str, dict[str, Any]], declared: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """In the order that is declared, those too that the files have no more."""
@@ -183,38 +183,41 @@ def _columns_said_before(
 
 
 def _options(entity: Entity) -> dict[str, Any]:
+    files, order = entity.files, entity.order
     options: dict[str, Any] = {"connector": _connector(entity), "shape": entity.shape}
     if entity.has_envelopes:
         options["reads_envelopes"] = True
-    if entity.layout not in (None, "confluent"):
-        options["layout"] = entity.layout
-    if entity.has_store_envelope:
+    if files.layout not in (None, "confluent"):
+        options["layout"] = files.layout
+    if entity.records.has_store_envelope:
         options["store_envelope"] = True
     if entity.key.columns or not entity.key.question:
         options["key"] = list(entity.key.columns)
-    if entity.order.is_by_offset:
+    if order.is_by_offset:
         options["order_by"] = "offset"
-    elif entity.order.question and entity.shape != "row":
+    elif order.question and entity.shape != "row":
         options["order_by"] = None
     # What other folders have looks like a gap, and the first file's end like an overlap.
-    if entity.folders_by and entity.layout:
+    if files.folder_columns and files.layout:
         options |= {"on_gap": "ignore", "on_overlap": "ignore"}
     # With null dbt refuses it until it is answered: either answer is wrong of another table.
-    if entity.decimals.mode or entity.decimals.question:
-        options[entity.decimals.option] = entity.decimals.mode
-    if entity.has_precise_unsigned:
+    decimals = entity.encoding.decimals
+    if decimals.mode or decimals.question:
+        options[decimals.option] = decimals.mode
+    if entity.encoding.has_precise_unsigned:
         options["bigint_unsigned_handling_mode"] = "precise"
-    if entity.missed_snapshot or entity.question_of_snapshots:
+    if entity.snapshots.missed or entity.snapshots.question:
         options["snapshots"] = None
-    if entity.images_before.are_whole is not None:
-        options["replica_identity"] = "full" if entity.images_before.are_whole else "default"
+    are_full = entity.operations.before_images.are_full
+    if are_full is not None:
+        options["replica_identity"] = "full" if are_full else "default"
     return options
 
 
 def _connector(entity: Entity) -> str | None:
     if entity.shape == "row":
-        return "jdbc" if entity.names_connect_types else "table"
-    return None if entity.question_of_connector else known_connector(entity.connector)
+        return "jdbc" if entity.encoding.names_connect_types else "table"
+    return None if entity.question_of_connector else known_connector(entity.source.connector)
 
 
 def _columns(entity: Entity) -> dict[str, dict[str, Any]]:

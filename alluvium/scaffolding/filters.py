@@ -18,14 +18,14 @@ def location_of(inspection: Inspection, entity: Entity) -> str:
 
     What was inspected may be a part of it, a day or a partition: the next one lands beside that.
     """
-    if entity.location:
-        return f"{inspection.location}/{entity.location}"
-    return inspection.location if inspection.file else without_partitions(inspection.location, entity.topic)
+    if entity.files.location:
+        return f"{inspection.location}/{entity.files.location}"
+    return inspection.location if inspection.file else without_partitions(inspection.location, entity.files.topic)
 
 
 def is_at(inspection: Inspection, entity: Entity, location: str | None) -> bool:
     """Whether an entity's files are those at a declared location, which may be the part that was inspected."""
-    inspected = "/".join(part for part in (inspection.location, entity.location) if part)
+    inspected = "/".join(part for part in (inspection.location, entity.files.location) if part)
     return location in (location_of(inspection, entity), inspected)
 
 
@@ -36,7 +36,7 @@ def filter_of(inspection: Inspection, entity: Entity) -> str | None:
 
 def filter_of_topic(entity: Entity) -> str | None:
     """``pathGlobFilter`` of all files of the entity's topic; None where names do not tell."""
-    return for_dbt(name_filter(entity.topic, entity.layout)) if entity.topic else None
+    return for_dbt(name_filter(entity.files.topic, entity.files.layout)) if entity.files.topic else None
 
 
 def is_of_one_file(pattern: str) -> bool:
@@ -46,21 +46,18 @@ def is_of_one_file(pattern: str) -> bool:
 
 def neighbours(inspection: Inspection, entity: Entity) -> list[Entity]:
     """Other entities in or below an entity's folder."""
-    below = f"{entity.location}/" if entity.location else ""
-    return [
-        other
-        for other in inspection.entities
-        if other is not entity and (other.location == entity.location or other.location.startswith(below))
-    ]
+    below = f"{entity.files.location}/" if entity.files.location else ""
+    others = (other for other in inspection.entities if other is not entity)
+    return [other for other in others if f"{other.files.location}/".startswith(below)]
 
 
-def has_company(inspection: Inspection, entity: Entity) -> bool:
+def has_neighbours(inspection: Inspection, entity: Entity) -> bool:
     """Whether something else lies in or below an entity's folder, or may: beside one file nothing was looked at."""
-    below = f"{entity.location}/" if entity.location else ""
+    below = f"{entity.files.location}/" if entity.files.location else ""
     others = any(path.startswith(below) for path in inspection.others)
     return bool(inspection.file) or others or bool(neighbours(inspection, entity))
 
 
 def undivided(inspection: Inspection, entity: Entity) -> list[Entity]:
     """The neighbours whose files no filter on names can tell from an entity's."""
-    return [other for other in neighbours(inspection, entity) if entity.topic in (None, other.topic)]
+    return [other for other in neighbours(inspection, entity) if entity.files.topic in (None, other.files.topic)]

@@ -22,7 +22,7 @@ Place = tuple[str, "str | None"]
 
 def place_of(entity: Entity) -> Place:
     """What no two entities have in common."""
-    return entity.location, entity.topic
+    return entity.files.location, entity.files.topic
 
 
 def tables_of(
@@ -47,7 +47,7 @@ def tables_of(
     for entity in entities:
         # A table that was given another name.
         unnamed = [table for table in at(entity) if table.name_filter is None and _topic_of(table) is None]
-        if len(unnamed) == 1 and len([other for other in entities if other.location == entity.location]) == 1:
+        if len(unnamed) == 1 and [other.files.location for other in entities].count(entity.files.location) == 1:
             take(entity, unnamed[0])
     for entity in entities:
         # Its location is not said yet, or has variables that are not known here.
@@ -65,11 +65,11 @@ def _topic_of(table: DeclaredTable) -> str | None:
 def _is_named_after(table: DeclaredTable, entity: Entity) -> bool:
     topic = _topic_of(table)
     if topic:
-        return topic == entity.topic
+        return topic == entity.files.topic
     return re.fullmatch(rf"{re.escape(slug(entity.name))}(_\d+)?", table.name) is not None
 
 
-def refuse_moved(
+def validate_location(
     inspection: Inspection, entity: Entity, declared: Mapping[str, DeclaredTable], found_again: set[str], source: str
 ) -> None:
     """Columns of one table would go to another one of its name, whose files are never read."""

@@ -14,26 +14,20 @@ _PLACE = ("_cdc_file_path", "_cdc_file_length", "_cdc_file_modified_at", "_cdc_l
 _EVENT = ("_cdc_kafka_partition", "_cdc_kafka_offset", "_cdc_file_path", "_cdc_line")
 _NEWEST = ("_cdc_op", "_cdc_position", "_cdc_source_ts", "_cdc_transaction_id", *_EVENT, "_cdc_batch")
 _LOG = (
-    "_cdc_op",
-    "_cdc_kind",
-    "_cdc_position",
-    "_cdc_source_ts",
-    "_cdc_snapshot",
-    "_cdc_transaction_id",
-    "_cdc_transaction_order",
-    "_cdc_unavailable_columns",
-    "_cdc_unknown_columns",
-    "_cdc_absent_columns",
-    "_cdc_reject_reason",
-    "_cdc_reject_detail",
-    "_cdc_raw",
-    "_cdc_kafka_partition",
-    "_cdc_kafka_offset",
-    "_cdc_file_offset",
-    *_PLACE,
-    "_cdc_batch",
-)
+    "_cdc_op", "_cdc_kind", "_cdc_position", "_cdc_source_ts", "_cdc_snapshot", "_cdc_transaction_id",
+    "_cdc_transaction_order", "_cdc_unavailable_columns", "_cdc_unknown_columns", "_cdc_absent_columns",
+    "_cdc_reject_reason", "_cdc_reject_detail", "_cdc_raw", "_cdc_kafka_partition", "_cdc_kafka_offset",
+    "_cdc_file_offset", *_PLACE, "_cdc_batch",
+)  # fmt: skip
 _IMAGE = ("_cdc_image_position", "_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns")
+_REJECTED = (
+    "_cdc_reject_reason", "_cdc_reject_detail", "_cdc_raw", *_PLACE, "_cdc_kafka_partition", "_cdc_kafka_offset",
+    "_cdc_file_offset", "_cdc_batch",
+)  # fmt: skip
+_VERSION = (
+    "_valid_from", "_valid_to", "_is_current", "_cdc_ended_position", "_cdc_ended_op", *_IMAGE, "_cdc_op",
+    "_cdc_position", "_cdc_transaction_id", *_EVENT, "_cdc_batch",
+)  # fmt: skip
 _GRAIN = "unique_combination"
 _COUNTS = ("_cdc_row_hash", "_cdc_row_count", "_cdc_ambiguous_events")
 
@@ -131,16 +125,7 @@ MODELS = (
         "",
         "qrn.sql.jinja",
         "One row per rejected line of the files of {source}.{entity}, with the reason, its text and its place.",
-        (
-            "_cdc_reject_reason",
-            "_cdc_reject_detail",
-            "_cdc_raw",
-            *_PLACE,
-            "_cdc_kafka_partition",
-            "_cdc_kafka_offset",
-            "_cdc_file_offset",
-            "_cdc_batch",
-        ),
+        _REJECTED,
         has_row=False,
     ),
     Model(
@@ -169,19 +154,7 @@ MODELS = (
         "history.sql.jinja",
         "One row per version of a row of {source}.{entity} ({key}, _cdc_position), with the half-open interval in\n"
         "      which the source had it.",
-        (
-            "_valid_from",
-            "_valid_to",
-            "_is_current",
-            "_cdc_ended_position",
-            "_cdc_ended_op",
-            *_IMAGE,
-            "_cdc_op",
-            "_cdc_position",
-            "_cdc_transaction_id",
-            *_EVENT,
-            "_cdc_batch",
-        ),
+        _VERSION,
         filled=("_is_current", "_cdc_position"),
         docs={"_cdc_image_position": "_cdc_version_image_position", "_cdc_position": "_cdc_version_position"},
         needs_key=True,

@@ -46,9 +46,8 @@ def with_names_for_dbt(entity: Entity) -> Entity:
     if not changed:
         return entity
     pattern = re.compile("|".join(map(re.escape, changed)))
-    of_place = {name: getattr(entity, name) for name in ("name", "topic", "tables", "location", "name_filter")}
     renamed: Entity = _mapped(entity, lambda text: pattern.sub(lambda match: names[match[0]], text))
-    return replace(renamed, **of_place)
+    return replace(renamed, name=entity.name, files=entity.files, source=entity.source)
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
@@ -60,5 +59,5 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(_mapped(one, change) for one in value)
     if isinstance(value, dict):
-        return {_mapped(key, change): _mapped(one, change) for key, one in value.items()}
+        return type(value)({_mapped(key, change): _mapped(one, change) for key, one in value.items()})
     return value

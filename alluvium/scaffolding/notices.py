@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from alluvium.inspection.keys import note_on_deletes
 from alluvium.inspection.messages import advice_of, advice_on
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from alluvium.inspection import Entity
 
     from .changes import Change
+    from .choices import Choices
     from .declared import DeclaredTable
     from .feeds import Feed
 
@@ -28,8 +28,8 @@ def of_feeds(feeds: Sequence[Feed], sources: Change, *, history: bool) -> Iterat
     """
     for feed in feeds:
         yield from ((feed.entity.name, notice) for notice in feed.notices)
-        if not feed.declared and feed.entity.deletes_of_nothing and feed.entity.connector != "mongodb":
-            yield feed.entity.name, f"{note_on_deletes(feed.entity.deletes_of_nothing)}."
+        if not feed.declared and feed.entity.note_on_deletes:
+            yield feed.entity.name, f"{feed.entity.note_on_deletes}."
         if feed.lacks_filter and sources.kind == "kept":
             said = f"options: {{pathGlobFilter: {feed.name_filter}}}"
             yield feed.entity.name, f"files of others in its folder are read as its own; say {said} in its external."
@@ -58,12 +58,13 @@ def of_lacking_tables(feeds: Sequence[Feed], sources: Change) -> Iterator[tuple[
 def of_entities_without_columns(entities: Sequence[Entity]) -> Iterator[tuple[str, str]]:
     """Of entities for which nothing is written, or of which a part is not read."""
     for entity in entities:
-        for name in entity.messages:
+        records = entity.records
+        for name in records.messages:
             effect = "those lines are not read" if entity.shape else "nothing is written for it"
             yield entity.name, f"it has messages of another tool ({name}): {effect}. {advice_of(name)}"
-        if entity.lake_format:
-            advice = advice_on(entity.errors[0][2])
-            yield entity.name, f"it is a {entity.lake_format} table: nothing is written for it. {advice}"
+        if records.lake_format:
+            advice = advice_on(records.errors[0][2])
+            yield entity.name, f"it is a {records.lake_format} table: nothing is written for it. {advice}"
         if entity.shape and not entity.columns:
             yield (
                 entity.name,
@@ -71,20 +72,18 @@ def of_entities_without_columns(entities: Sequence[Entity]) -> Iterator[tuple[st
             )
 
 
-def of_other_tables(
-    changes: Sequence[Change], deletes: str | None, file_format: str | None
-) -> Iterator[tuple[str, str]]:
+def of_other_tables(changes: Sequence[Change], choices: Choices) -> Iterator[tuple[str, str]]:
     """Of states and histories that have to be built anew, and of what their format needs."""
     for change in changes:
         said = []
-        if deletes and change.kind == "replaced" and _differs(change, r'"delete_policy": "(\w+)"', "soft"):
-            said.append(f"delete_policy is {deletes} now")
-        if file_format and change.kind == "replaced" and _differs(change, r'file_format="(\w+)"'):
-            said.append(f"file_format is {file_format} now")
+        if choices.deletes and change.kind == "replaced" and _differs(change, r'"delete_policy": "(\w+)"', "soft"):
+            said.append(f"delete_policy is {choices.deletes} now")
+        if choices.file_format and change.kind == "replaced" and _differs(change, r'file_format="(\w+)"'):
+            said.append(f"file_format is {choices.file_format} now")
         if said:
             model = change.path.rpartition("/")[2].removesuffix(".sql")
             yield model, f"{' and '.join(said)}; apply it with dbt build --full-refresh --select {model}+"
-    if file_format == "hudi":
+    if choices.file_format == "hudi":
         yield "file_format", "tables of Hudi's need a session that knows it; set ALLUVIUM_FILE_FORMAT=hudi for dbt."
 
 

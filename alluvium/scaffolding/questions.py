@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from alluvium.inspection.entities import question_of_added_column
+from alluvium.inspection.columns import question_of_added_column
 from alluvium.inspection.numbers import asks_about, columns_of_question, question_of_numbers
-from alluvium.inspection.own_names import question_of_unfit_name
+from alluvium.inspection.reserved_names import question_of_invalid_name
 
 from .comments import is_of_one_subject, is_same, on_one_line
 from .declared import cdc_options
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from alluvium.inspection import Entity, Inspection
-    from alluvium.inspection.entities import Column
+    from alluvium.inspection.columns import Column
 
     from .declared import DeclaredTable
 
@@ -70,13 +70,14 @@ def questions_of(
     """
     about = {column.type.question: column for column in entity.columns if column.type.question}
     added = {question_of_added_column(column.name): column.name for column in entity.columns if column.lacks_default}
-    own = {question_of_unfit_name(column.name): column.name for column in entity.columns}
+    own = {question_of_invalid_name(column.name): column.name for column in entity.columns}
+    times, decimals, missed = entity.encoding.possible_times, entity.encoding.decimals, entity.snapshots.missed
     answered_by = {
         entity.question_of_connector: "connector",
-        entity.question_of_snapshots: "snapshots",
-        entity.missed_snapshot and entity.missed_snapshot.question: "snapshots",
-        entity.decimals.question: entity.decimals.option,
-        entity.images_before.question: "replica_identity",
+        entity.snapshots.question: "snapshots",
+        missed and missed.question: "snapshots",
+        decimals.question: decimals.option,
+        entity.operations.before_images.question: "replica_identity",
     }
     for text in entity.questions:
         if text == entity.key.question:
@@ -89,8 +90,8 @@ def questions_of(
             yield _of_type(about[text], text, columns, declared)
         elif text in added:
             yield _of_default(added[text], text, declared)
-        elif entity.numbers and text == question_of_numbers(entity.numbers):
-            yield from _of_numbers(entity.numbers, columns, declared)
+        elif times and text == question_of_numbers(times):
+            yield from _of_numbers(times, columns, declared)
         elif text in own:
             left_out = declared.options.get("except_column_list") if declared else None
             yield Question(text, (own[text],), is_open=own[text] in columns and own[text] not in (left_out or ()))
@@ -226,4 +227,4 @@ def _notices_of_files(inspection: Inspection, entity: Entity, declared: Declared
 
 def listed(entities: Sequence[Entity]) -> str:
     """Their topics, or names where they have none."""
-    return ", ".join(sorted({entity.topic or entity.name for entity in entities}))
+    return ", ".join(sorted({entity.files.topic or entity.name for entity in entities}))

@@ -24,6 +24,7 @@ from .yaml_text import EditError, inserted, with_entry, with_item
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from .choices import Choices
     from .feeds import Feed
     from .project import Project
     from .questions import Question
@@ -43,33 +44,19 @@ class Writer:
         project: that they belong to.
         source: name of the dbt source.
         prefix: of macros and tests, with its dot; empty in Alluvium's own project.
-        deletes: delete policy of the states; None for that of a state that is there, else the first.
-        file_format: of states and histories; None for what one that is there says, else none.
         location: that was inspected.
-        force: whether files that were edited by hand are replaced.
+        choices: of the user.
     """
 
-    def __init__(
-        self,
-        project: Project,
-        source: str,
-        prefix: str,
-        deletes: str | None,
-        file_format: str | None,
-        location: str,
-        *,
-        force: bool,
-    ) -> None:
+    def __init__(self, project: Project, source: str, prefix: str, location: str, choices: Choices) -> None:
         self._project = project
         self._source = source
         self._prefix = prefix
-        self._deletes = deletes
-        self._file_format = file_format
         self._location = location
-        self._force = force
+        self._choices = choices
         self._templates = templates.environment(Path(__file__).parent / "templates")
         self._templates.filters["for_dbt"] = for_dbt
-        self._places = Places(project, source, force=force)
+        self._places = Places(project, source, force=choices.force)
         self._planned: dict[str, str] = {}
 
     def models(self, feeds: Sequence[Feed], *, history: bool) -> Iterator[Change]:
@@ -107,7 +94,7 @@ class Writer:
     def _change(
         self, path: str, text: str, added: str | None, *, is_own: bool = False, can_replace: bool = True
     ) -> Change:
-        force = self._force and can_replace
+        force = self._choices.force and can_replace
         planned = change(self._project.directory, path, text, added=added, is_own=is_own, force=force)
         if planned.kind in WRITTEN:
             self._planned[path] = planned.text
@@ -157,7 +144,7 @@ class Writer:
         deletes, file_format, others = written or (DELETE_POLICIES[0], FILE_FORMATS[0], ())
         if feed.takes_part_in_snapshots:
             others = feed.snapshotted_with
-        wanted = texts[self._deletes or deletes, self._file_format or file_format, others]
+        wanted = texts[self._choices.deletes or deletes, self._choices.file_format or file_format, others]
         return self._change(path, wanted, None, is_own=written is not None)
 
     def sources(self, feeds: Sequence[Feed]) -> Change:
@@ -180,7 +167,7 @@ class Writer:
         )
         there = self._text_there(path)
         text, can_replace = self._written_into(path, "sources", self._source, entry)
-        replaces = self._force and can_replace
+        replaces = self._choices.force and can_replace
         added = None if there is None or replaces else self._with_new_tables(there, feeds)
         return self._change(path, text, added, can_replace=can_replace)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from alluvium.inspection import inspect
-from alluvium.inspection.column_order import newest_order
+from alluvium.inspection.columns import latest_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_newest_order(orders: list[str], expected: str) -> None:
-    assert "".join(newest_order(orders)) == expected
+    assert "".join(latest_order(orders)) == expected
 
 
 def line(row: dict[str, Any], time: int, *, has_schema: bool) -> str:

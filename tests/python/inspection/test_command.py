@@ -148,7 +148,7 @@ def test_single_object(bucket: str, landed: Path) -> None:
     path = next(iter(FILES))
     for location in (f"s3a://{bucket}/cdc/{path}", str(landed / path)):
         (entity,) = inspect(location).entities
-        assert (entity.topic, entity.objects, entity.lines) == (TOPIC, 1, 2)
+        assert (entity.files.topic, entity.files.objects, entity.records.lines) == (TOPIC, 1, 2)
 
 
 def test_part_of_a_table_in_a_bucket(bucket: str) -> None:
@@ -157,7 +157,7 @@ def test_part_of_a_table_in_a_bucket(bucket: str) -> None:
     for key in (log, row):
         client.put_object(Bucket=bucket, Key=key, Body=b'{"id":1}')
     for location in ("cdc/t/day=1", row):
-        assert [entity.lake_format for entity in inspect(f"s3://{bucket}/{location}").entities] == ["Delta"]
+        assert [entity.records.lake_format for entity in inspect(f"s3://{bucket}/{location}").entities] == ["Delta"]
     client.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": log}, {"Key": row}]})
 
 
@@ -175,15 +175,15 @@ def test_object_that_cannot_be_read_ends_in_one_sentence(bucket: str) -> None:
 
 def test_sample_has_the_first_and_the_last_object(landed: Path) -> None:
     entity = inspect(str(landed), Sampling(objects=2)).entities[0]
-    assert (entity.objects, entity.objects_read) == (3, 2)
-    assert entity.offsets[0].first == 0
-    assert entity.offsets[0].last == 6
+    assert (entity.files.objects, entity.files.objects_read) == (3, 2)
+    assert entity.positions.offsets[0].first == 0
+    assert entity.positions.offsets[0].last == 6
 
 
 def test_line_that_the_bound_has_cut_is_no_error(landed: Path) -> None:
     entity = inspect(str(landed), Sampling(object_bytes=len(event("r", 1, note="Zoë")) + 5)).entities[0]
-    assert entity.errors == ()
-    assert 1 <= entity.lines < 6
+    assert entity.records.errors == []
+    assert 1 <= entity.records.lines < 6
 
 
 @pytest.mark.parametrize(

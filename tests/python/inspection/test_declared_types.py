@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from alluvium.inspection import inspect
-from alluvium.inspection.declared_types import held_against_values
+from alluvium.inspection.declared_types import checked_against_values
 from alluvium.inspection.schemas import Schema
 from alluvium.inspection.table_changes import declared_tables
 from alluvium.inspection.types import JsonNumber, ProposedType, Values
@@ -38,7 +38,7 @@ def held(
         seen[name] = Values()
         for value in found:
             seen[name].add(value)
-    return held_against_values(table.types, seen, {"x": schema} if schema else {})
+    return checked_against_values(table.types, seen, {"x": schema} if schema else {})
 
 
 @pytest.mark.parametrize(

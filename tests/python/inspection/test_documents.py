@@ -59,7 +59,7 @@ def found(folder: Path, *records: Any) -> Entity:
 def test_wrapped_value_says_its_type(tmp_path: Path, value: Any, data_type: str, semantic_type: str | None) -> None:
     entity = found(tmp_path, *(change("c", {"_id": number, "x": value}) for number in range(3)))
     proposed = entity.columns[1].type
-    assert (entity.errors, entity.changes) == ((), 3)
+    assert (entity.records.errors, entity.records.changes) == ([], 3)
     assert (proposed.data_type, proposed.semantic_type, proposed.question) == (data_type, semantic_type, None)
 
 
@@ -96,6 +96,6 @@ def test_what_names_no_document_and_what_has_none_is_counted(tmp_path: Path) -> 
     partial = change("u", updateDescription={"updatedFields": "{}"})
     records = [change("d"), change("d", before={"_id": 1}), partial, change("u", {"_id": 1})]
     entity = found(tmp_path, *records)
-    assert (entity.deletes_of_nothing, entity.partial_updates) == (1, 1)
+    assert (entity.operations.deletes_without_image, entity.operations.partial_updates) == (1, 1)
     stored = {"key": {"id": "1"}, "value": change("d"), "headers": {}, "metadata": {"offset": 0, "partition": 0}}
-    assert found(tmp_path, stored).deletes_of_nothing == 0
+    assert found(tmp_path, stored).operations.deletes_without_image == 0

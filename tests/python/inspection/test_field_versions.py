@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from alluvium.inspection import inspect
-from alluvium.inspection.field_versions import newest_that_holds_all, propose_from_versions
+from alluvium.inspection.field_versions import latest_that_holds_all, propose_from_versions
 from alluvium.inspection.schemas import Schema
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -39,7 +39,7 @@ def test_type_that_holds_the_values_of_all_schemas(versions: tuple[Schema, ...],
 
 
 def test_default_is_that_of_the_newest() -> None:
-    newest = newest_that_holds_all([Schema("int64"), Schema("int32", optional=False, default=5, has_default=True)])
+    newest = latest_that_holds_all([Schema("int64"), Schema("int32", optional=False, default=5, has_default=True)])
     assert (newest.type, newest.optional, newest.default) == ("int64", False, 5)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from alluvium.inspection import Entity, inspect
+from alluvium.inspection.before_images import before_images_of
 from alluvium.inspection.current_rows import Inserts, RowChange, are_shared, count_inserts, is_key, transaction_of
-from alluvium.inspection.delete_images import images_before
-from alluvium.inspection.keys import MAX_SETS, Key, held_against_messages, key_by_data, key_of_messages, key_of_rows
+from alluvium.inspection.keys import MAX_SETS, Candidates, Key, key_by_data, key_of_messages, key_of_rows
+from alluvium.inspection.keys import checked_against_message_keys as checked
 
 
 def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:
@@ -19,7 +20,7 @@ def change(op: str, row: dict[str, Any], transaction: int = 0) -> RowChange:
 
 def found(changes: list[RowChange], *candidates: str) -> tuple[str, ...]:
     """The key, or the likeliest answer where it is asked about."""
-    return key_by_data("things", changes, candidates).likely
+    return key_by_data(Candidates("things", candidates), changes).likely
 
 
 def test_message_keys_say_it() -> None:
@@ -32,8 +33,8 @@ def test_message_keys_say_it() -> None:
 
 def test_name_of_a_key_goes_before_its_place() -> None:
     rows = [change("r", {"name": f"n{number}", "id": number}) for number in range(3)]
-    assert key_by_data("things", rows, ["name", "id"]) == Key(("id",), "unique in 3 images of the data")
-    by_name = key_by_data("things", rows, ["name"])
+    assert key_by_data(Candidates("things", ["name", "id"]), rows) == Key(("id",), "unique in 3 images of the data")
+    by_name = key_by_data(Candidates("things", ["name"]), rows)
     assert (by_name.columns, by_name.question) == ((), "is the key name? Its name does not say so.")
 
 
@@ -44,7 +45,7 @@ def test_name_of_a_key_may_have_blanks() -> None:
 
 def test_composite_key() -> None:
     rows = [change("r", {"order_no": order, "line": line}) for order in range(2) for line in range(2)]
-    key = key_by_data("things", rows, ["order_no", "line"])
+    key = key_by_data(Candidates("things", ["order_no", "line"]), rows)
     assert (key.columns, key.question) == ((), "is the key order_no, line? It may be unique by chance.")
 
 
@@ -72,7 +73,7 @@ def test_of_several_answers_none_is_taken(
     entity: str, rows: list[dict[str, Any]], expected: list[str] | None, op: str
 ) -> None:
     changes = [change(op, row, 7 if op == "r" else number) for number, row in enumerate(rows)]
-    key = key_by_data(entity, changes, list(rows[0]), weak=["area"])
+    key = key_by_data(Candidates(entity, list(rows[0]), weak=["area"]), changes)
     if expected is None:
         assert (key.question, len(key.columns)) == (None, 1)
     elif len(expected) == 2 and "," in expected[1]:
@@ -88,17 +89,18 @@ def test_events_without_an_image_do_not_hide_the_key(image: dict[str, Any] | Non
     rows = [change("c", {"id": number, "name": "a"}, number) for number in range(3)]
     empty = [RowChange("d", image, None, 8), RowChange("u", None, image, 9), RowChange("c", None, image, 10)]
     for events in ([*rows, *empty], [*empty, *rows]):
-        assert key_by_data("items", events, ["id", "name"]) == Key(("id",), "unique in 3 images of the data")
+        key = key_by_data(Candidates("items", ["id", "name"]), events)
+        assert key == Key(("id",), "unique in 3 images of the data")
 
 
 def test_deletes_show_which_of_several_answers_is_the_key() -> None:
     rows = [change("r", {"item_id": no + 5, "number": no}) for no in range(4)]
     gone = [change("d", {"item_id": None, "number": no}, no + 1) for no in range(3)]
-    assert key_by_data("orders", [*rows, *gone], ["item_id", "number"]).columns == ("number",)
+    assert key_by_data(Candidates("orders", ["item_id", "number"]), [*rows, *gone]).columns == ("number",)
 
 
 def test_table_without_a_key_is_asked_about() -> None:
-    key = key_by_data("things", [change("r", {"at": 1}), change("r", {"at": 1})], ["at"])
+    key = key_by_data(Candidates("things", ["at"]), [change("r", {"at": 1}), change("r", {"at": 1})])
     question = "has the table a key? Say `key: [column, ...]`, or `key: []` if it has none."
     assert (key.columns, key.question) == ((), question)
 
@@ -127,7 +129,7 @@ def test_images_of_deletes_show_the_whole_key(deletes: int) -> None:
     gone = [
         change("d", {"region": f"r{no % 2}", "no": no, "note": None, "is_open": False}, no + 1) for no in range(deletes)
     ]
-    key = key_by_data("things", [*rows, *gone], ["region", "no", "is_open"])
+    key = key_by_data(Candidates("things", ["region", "no", "is_open"]), [*rows, *gone])
     assert key.columns == (("region", "no") if deletes == 3 else ())
 
 
@@ -139,11 +141,12 @@ def test_whole_images_of_deletes_say_nothing() -> None:
 
 def test_bare_rows_may_have_a_key_twice() -> None:
     rows: list[dict[str, Any]] = [{"city_id": 7, "address_id": number % 2, "note": number} for number in range(4)]
-    key = key_of_rows("address", rows, ["city_id", "address_id", "note"])
+    key = key_of_rows(Candidates("address", ["city_id", "address_id", "note"]), rows)
     assert (key.columns, key.why) == ((), "its name; 4 rows have 2 values of it")
     assert (key.question or "").startswith("is the key address_id, or is it city_id? Bare rows do not say")
-    assert key_of_rows("address", rows[:2], ["city_id", "address_id"]) == Key(("address_id",), "unique in 2 rows")
-    assert key_of_rows("address", rows, ["note"]).question == "which columns are the key?"
+    key = key_of_rows(Candidates("address", ["city_id", "address_id"]), rows[:2])
+    assert key == Key(("address_id",), "unique in 2 rows")
+    assert key_of_rows(Candidates("address", ["note"]), rows).question == "which columns are the key?"
 
 
 def test_key_that_an_update_changes_is_none() -> None:
@@ -166,24 +169,24 @@ def test_key_that_an_update_changes_is_none() -> None:
         ({"id": 2, "note": "b", "days": 3}, None),
     ],
 )
-def test_image_of_a_delete_is_held_against_its_row(image: dict[str, Any], expected: bool | None) -> None:
+def test_image_of_a_delete_is_compared_with_its_row(image: dict[str, Any], expected: bool | None) -> None:
     changes = [change("c", {"id": 1, "note": "a", "days": 3}), change("d", image, 1)]
-    assert images_before(changes, ["id"], is_flattened=True).are_whole is expected
+    assert before_images_of(changes, ["id"], is_flattened=True).are_full is expected
 
 
-def test_image_of_a_delete_is_not_held_against_the_row_that_a_swap_has_put_in_its_place() -> None:
+def test_image_of_a_delete_is_not_compared_with_the_row_that_a_swap_has_put_in_its_place() -> None:
     rows: list[dict[str, Any]] = [{"id": number, "note": f"row {number}", "days": 0} for number in (1, 2)]
     created = [change("c", row, number) for number, row in enumerate(rows)]
     swapped = [{**row, "id": 3 - row["id"], "days": 1} for row in rows]
     swap = [change(op, row, 7) for old, new in zip(rows, swapped, strict=True) for op, row in (("d", old), ("c", new))]
-    assert images_before([*created, *swap], ["id"], is_flattened=False).are_whole is True
+    assert before_images_of([*created, *swap], ["id"], is_flattened=False).are_full is True
 
 
 def test_image_of_an_update_shows_it() -> None:
     row = {"id": 1, "note": "a"}
-    assert images_before([RowChange("u", row, row)], ["id"], is_flattened=False).are_whole is True
-    assert images_before([RowChange("u", None, row)], ["id"], is_flattened=False).are_whole is False
-    assert images_before([RowChange("u", None, row)], ["id"], is_flattened=True).are_whole is None
+    assert before_images_of([RowChange("u", row, row)], ["id"], is_flattened=False).are_full is True
+    assert before_images_of([RowChange("u", None, row)], ["id"], is_flattened=False).are_full is False
+    assert before_images_of([RowChange("u", None, row)], ["id"], is_flattened=True).are_full is None
 
 
 @pytest.mark.parametrize(
@@ -199,8 +202,8 @@ def test_whole_images_beside_keys_alone_are_asked_about(later: RowChange, is_ear
     created = change("c", {"id": 1, "note": "a"})
     whole = RowChange("u", {"id": 2, "note": "a"}, {"id": 2, "note": "b"}, 1)
     changes = [created, later, whole] if is_earlier else [created, whole, later]
-    found = images_before(changes, ["id"], is_flattened=False)
-    assert found.are_whole is None
+    found = before_images_of(changes, ["id"], is_flattened=False)
+    assert found.are_full is None
     assert (found.question or "").startswith("what is its REPLICA IDENTITY?")
 
 
@@ -243,7 +246,8 @@ def orders(op: str, count: int = 5, **same: Any) -> list[RowChange]:
 def test_key_is_certain_where_rows_could_have_contradicted_it(
     entity: str, changes: list[RowChange], expected: str | None, question: str | None
 ) -> None:
-    key = key_by_data(entity, changes, ["customer_id", "order_id"] if "customer_id" in str(changes) else ["order_id"])
+    columns = ["customer_id", "order_id"] if "customer_id" in str(changes) else ["order_id"]
+    key = key_by_data(Candidates(entity, columns), changes)
     assert key.columns == ((expected,) if expected else ())
     assert key.question is None if question is None else question in str(key.question)
 
@@ -264,8 +268,8 @@ def test_of_two_columns_that_are_unique_the_table_has_its_own(
     rows = [{"customer_id": 10 + number, "order_id": number} for number in range(3)]
     changes = [change("c", row, number) for number, row in enumerate(rows)]
     for key in (
-        key_by_data(entity, changes, ["customer_id", "order_id"], folders),
-        key_of_rows(entity, rows, ["customer_id", "order_id"], folders),
+        key_by_data(Candidates(entity, ["customer_id", "order_id"], folders), changes),
+        key_of_rows(Candidates(entity, ["customer_id", "order_id"], folders), rows),
     ):
         assert (key.columns, key.question is not None) == ((expected,) if expected else (), is_asked)
 
@@ -300,7 +304,7 @@ def test_default_in_deletes_is_no_column_of_the_key(
     rows = [change("r", {"id": no, "note": "n", **sent}) for no in range(4)]
     touched = [change("u", {"id": 3, "note": f"n{no}", **sent}, no) for no in range(updates)]
     gone = [change("d", {"id": no, "note": None, **sent}, no + 1) for no in range(3)]
-    key = key_by_data("things", [*rows, *touched, *gone], ["id", "is_open"])
+    key = key_by_data(Candidates("things", ["id", "is_open"]), [*rows, *touched, *gone])
     assert (key.columns, key.question is not None) == (expected, is_asked)
     changed = change("u", {"id": 3, "note": "n", "is_open": None}, 9)
     assert found([*rows, changed, *gone], "id", "is_open") == ("id",)
@@ -308,7 +312,7 @@ def test_default_in_deletes_is_no_column_of_the_key(
 
 @pytest.mark.parametrize(("message_keys", "is_asked"), [(["a", "b", "a"], True), (["a", "b", "c"], False), ([], False)])
 def test_fewer_message_keys_than_values_are_asked_about(message_keys: list[str], is_asked: bool) -> None:
-    key = held_against_messages(Key(("id",), "unique"), message_keys, [{"id": number} for number in range(3)])
+    key = checked(Key(("id",), "unique"), message_keys, [{"id": number} for number in range(3)])
     assert (key.question is not None) == is_asked
 
 
@@ -323,7 +327,7 @@ def test_fewer_message_keys_than_values_are_asked_about(message_keys: list[str],
 def test_key_of_another_table_is_asked_about(entity: str, row: dict[str, Any]) -> None:
     name, other = row
     changes = [change("r", {name: number, other: row[other]}) for number in range(3)]
-    key = key_by_data(entity, changes, [name, other])
+    key = key_by_data(Candidates(entity, [name, other]), changes)
 
     assert key.columns == ()
     assert key.candidates[0] == (name,)
@@ -350,7 +354,7 @@ def inspected(folder: Path, records: list[dict[str, Any]]) -> Entity:
 
 @pytest.mark.parametrize("op", ["r", "c", ""])
 @pytest.mark.parametrize("is_unique", [True, False])
-def test_message_keys_are_held_against_the_rows(tmp_path: Path, op: str, is_unique: bool) -> None:
+def test_message_keys_are_compared_with_the_rows(tmp_path: Path, op: str, is_unique: bool) -> None:
     rows = [{"order_id": number, "customer_id": number if is_unique else number % 3} for number in range(6)]
     key = inspected(tmp_path, stored(op, "customer_id", rows)).key
     if is_unique:
@@ -392,11 +396,11 @@ def test_search_of_a_key_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [change("r", {name: number >> place & 1 for place, name in enumerate(columns)}) for number in range(64)]
     tried = count()
     monkeypatch.setattr("alluvium.inspection.keys.is_key", lambda *of: next(tried) >= 0 and is_key(*of))
-    key = key_by_data("things", rows, columns)
+    key = key_by_data(Candidates("things", columns), rows)
     assert (key.columns, key.why) == ((), "none of the sets that were tried of up to 4 columns is unique in 64 images")
-    doubled = key_by_data("things", [*rows, rows[0]], columns)
+    doubled = key_by_data(Candidates("things", columns), [*rows, rows[0]])
     assert doubled.why == "not even all columns without NULL are unique together in 65 images"
     assert next(tried) == 0, "to count values is enough"
     assert MAX_SETS == 1_000, "docs/guide/inspect.md says so"
-    few = key_by_data("things", rows, columns[:6])
+    few = key_by_data(Candidates("things", columns[:6]), rows)
     assert few.why == "no set of up to 4 columns is unique in 64 images"

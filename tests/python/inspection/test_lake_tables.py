@@ -33,7 +33,8 @@ def landed(folder: Path, *paths: str) -> str:
 def test_table_is_named_and_not_read(tmp_path: Path, name: str, folder: str) -> None:
     paths = (f"{folder}{path}" for path in (LOGS[name], "data/part-0.json", "day=1/part-1.json"))
     (entity,) = inspect(landed(tmp_path, *paths)).entities
-    assert (entity.lake_format, entity.shape, entity.lines, entity.questions) == (name, None, 0, ())
+    assert (entity.records.lake_format, entity.records.lines) == (name, 0)
+    assert (entity.shape, entity.questions) == (None, ())
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -41,13 +42,13 @@ def test_table_is_named_and_not_read(tmp_path: Path, name: str, folder: str) -> 
 def test_part_of_a_table_is_named_and_not_read(tmp_path: Path, name: str, below: str) -> None:
     landed(tmp_path, LOGS[name], "day=1/hour=2/part-0.json")
     (entity,) = inspect(str(tmp_path / below)).entities
-    assert (entity.lake_format, entity.shape, entity.lines) == (name, None, 0)
+    assert (entity.records.lake_format, entity.shape, entity.records.lines) == (name, None, 0)
 
 
 def test_change_files_beside_a_table_are_read(tmp_path: Path) -> None:
     paths = ("items/_delta_log/0.json", "items/part-0.json", "orders/0.json", "snapshot/0.json", "metadata/0.json")
     found = inspect(landed(tmp_path, *paths)).entities
-    assert {entity.location: entity.shape for entity in found} == {
+    assert {entity.files.location: entity.shape for entity in found} == {
         "items": None,
         "orders": "row",
         "snapshot": "row",

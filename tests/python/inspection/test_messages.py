@@ -210,7 +210,8 @@ def landed(folder: Path, *messages: dict[str, Any]) -> str:
 def test_messages_are_named_with_advice(tmp_path: Path) -> None:
     found = inspect(landed(tmp_path, *MESSAGES["Maxwell"], {"id": 1, "note": "what else lies among them"}))
     (entity,) = found.entities
-    assert (entity.shape, entity.columns, entity.questions, entity.messages) == (None, (), (), {"Maxwell": 4})
+    assert (entity.shape, entity.columns, entity.questions) == (None, (), ())
+    assert entity.records.messages == {"Maxwell": 4}
     console = Console(file=io.StringIO(), width=200)
     print_inspection(console, found)
     text = str(console.file.getvalue())  # type: ignore[attr-defined]  # it is the StringIO
@@ -225,4 +226,4 @@ def test_messages_are_named_with_advice(tmp_path: Path) -> None:
 def test_messages_among_envelopes_are_counted(tmp_path: Path) -> None:
     envelope = {"before": None, "after": ROW, "op": "c", "source": {"connector": "mysql", "file": "f", "pos": 1}}
     (entity,) = inspect(landed(tmp_path, envelope, *MESSAGES["Canal JSON"])).entities
-    assert (entity.shape, entity.changes, entity.messages) == ("envelope", 1, {"Canal JSON": 5})
+    assert (entity.shape, entity.records.changes, entity.records.messages) == ("envelope", 1, {"Canal JSON": 5})

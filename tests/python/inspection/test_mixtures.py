@@ -17,7 +17,7 @@ def inspected(folder: Path, files: dict[str, list[dict[str, Any]]]) -> dict[str,
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    return {entity.location: entity for entity in inspect(str(folder)).entities}
+    return {entity.files.location: entity for entity in inspect(str(folder)).entities}
 
 
 def event(table: str, row: dict[str, Any]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def event(table: str, row: dict[str, Any]) -> dict[str, Any]:
 def test_events_of_two_tables(tmp_path: Path) -> None:
     files = {"all/x.json": [event("customers", {"id": 1})], "all/y.json": [event("orders", {"id": 7, "total": 5})]}
     entity = inspected(tmp_path, files)["all"]
-    assert entity.tables == ("public.customers", "public.orders")
+    assert entity.source.names == ("public.customers", "public.orders")
     assert (entity.name, entity.key.columns) == ("all", ())
     assert "are public.customers and public.orders parts of one table" in entity.questions[0]
 

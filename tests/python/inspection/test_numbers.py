@@ -61,7 +61,7 @@ def test_column_that_came_after_the_schemas_is_asked_about(tmp_path: Path) -> No
     for offset, record in enumerate((wrapped, new)):
         (tmp_path / f"s.public.people+0+{offset}.json").write_text(json.dumps(record), encoding="utf-8")
     (entity,) = inspect(str(tmp_path)).entities
-    assert entity.numbers == ("expires",)
+    assert entity.encoding.possible_times == ("expires",)
     assert [column.name for column in entity.columns if column.lacks_default] == ["born", "expires"]
 
 
@@ -74,7 +74,7 @@ def test_days_in_arrays_and_keys_are_asked_about_and_one_local_time_tells_the_mo
         (tmp_path / "plans.json").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
         (entity,) = inspect(str(tmp_path)).entities
         assert entity.key.candidates[0] == ("day",)
-        return entity.numbers, [question for question in entity.questions if "isostring" in question]
+        return entity.encoding.possible_times, [question for question in entity.questions if "isostring" in question]
 
     numbers, asked = inspected()
     assert numbers == ("day", "item_id", "days")

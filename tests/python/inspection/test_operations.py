@@ -100,7 +100,7 @@ def test_column_that_says_the_operation_is_asked_about(
     tmp_path: Path, name: str, values: list[Any], condition: str | None
 ) -> None:
     entity = inspected(tmp_path, *({"id": no, name: value} for no, value in enumerate(values)))
-    assert entity.operation_columns == ((name,) if condition else ())
+    assert entity.operations.columns == ((name,) if condition else ())
     assert any(f"apply_as_deletes: {condition};" in question for question in entity.questions) is bool(condition)
     if condition:
         assert "data_type" not in feeds_of(inspect(str(tmp_path)))[0].columns[name]
@@ -127,12 +127,12 @@ def test_images_of_before_an_update_are_asked_about(
 def test_deletes_that_the_records_say_are_not_asked_about(tmp_path: Path) -> None:
     """Of an application that marks rows itself: Debezium sends its updates, and the table's deletes beside them."""
     entity = inspected(tmp_path, {"id": 1, "__deleted": "false", "deleted_at": None, "status": "deleted"})
-    assert (entity.shape, entity.operation_columns) == ("flattened", ())
+    assert (entity.shape, entity.operations.columns) == ("flattened", ())
 
 
 def test_fields_added_under_another_prefix_are_asked_about(tmp_path: Path) -> None:
     entity = inspected(tmp_path, {"id": 1, "__deleted": "false", "cdc_op": "c"})
-    assert (entity.shape, entity.operation_columns) == ("flattened", ("cdc_op",))
+    assert (entity.shape, entity.operations.columns) == ("flattened", ("cdc_op",))
     assert any("add_fields_prefix" in question for question in entity.questions)
 
 

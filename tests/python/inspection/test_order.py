@@ -110,7 +110,7 @@ def test_own_clock_of_a_connector_is_no_position(tmp_path: Path) -> None:
     row = {"_id": "a", "__op": "c", "__ord": 1, "__deleted": "false"}
     landed(tmp_path, "t+0+0.json", {**row, "__ts_ms": 1_767_225_601_000})
     (entity,) = inspect(str(tmp_path)).entities
-    assert (entity.connector, entity.order.is_by_offset) == ("mongodb", True)
+    assert (entity.source.connector, entity.order.is_by_offset) == ("mongodb", True)
     assert "ts_ms is missing" in entity.order.why
     landed(tmp_path, "t+0+0.json", {**row, "__source_ts_ms": 1_767_225_601_000})
     assert not inspect(str(tmp_path)).entities[0].order.is_by_offset
@@ -136,11 +136,11 @@ def test_offsets_of_folders_by_a_column_are_asked_about(tmp_path: Path) -> None:
     (entity,) = inspect(str(tmp_path)).entities
     assert not entity.order.is_by_offset
     assert "does a row ever move to another folder (country)? If not, order_by: offset." in str(entity.order.question)
-    assert entity.folders_by == ("country",)
+    assert entity.files.folder_columns == ("country",)
     for folder in tmp_path.iterdir():
         folder.rename(tmp_path / folder.name.replace("country", "day"))
     (entity,) = inspect(str(tmp_path)).entities
-    assert (entity.order.is_by_offset, entity.folders_by) == (True, ())
+    assert (entity.order.is_by_offset, entity.files.folder_columns) == (True, ())
 
 
 def test_nothing_orders() -> None:

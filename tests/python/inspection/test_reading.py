@@ -79,8 +79,9 @@ def with_schema(*fields: Any) -> str:
 )
 def test_line_that_is_no_record_is_an_error(tmp_path: Path, line: str) -> None:
     entity = inspect(landed(tmp_path, f"{line}\n{event()}\n")).entities[0]
-    assert (len(entity.errors), entity.lines, entity.changes, dict(entity.ops)) == (1, 1, 1, {"c": 1})
-    assert entity.errors[0][1] == 1
+    records = entity.records
+    assert (len(records.errors), records.lines, entity.operations.counts) == (1, 1, {"c": 1})
+    assert (records.errors[0][1], records.changes) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +100,8 @@ def test_line_that_is_no_record_is_an_error(tmp_path: Path, line: str) -> None:
 )
 def test_odd_line_is_read(tmp_path: Path, line: str) -> None:
     entity = inspect(landed(tmp_path, f"{line}\n")).entities[0]
-    assert (entity.errors, entity.changes) == ((), 1)
-    assert not entity.ops.get("d")
+    assert (entity.records.errors, entity.records.changes) == ([], 1)
+    assert not entity.operations.counts.get("d")
 
 
 @pytest.mark.parametrize(
@@ -142,26 +143,28 @@ def test_payload_is_a_wrapper_with_or_without_schema(
 ) -> None:
     (entity,) = inspect(landed(tmp_path, json.dumps(record) + "\n")).entities
     assert (entity.shape, [column.name for column in entity.columns]) == (kind, columns)
-    assert (entity.controls, entity.errors) == ({} if kind else {"tombstone": 1}, ())
+    assert (entity.records.controls, entity.records.errors) == ({} if kind else {"tombstone": 1}, [])
 
 
 def test_flattened_delete_is_one_whatever_its_op(tmp_path: Path) -> None:
     inspection = inspect(landed(tmp_path, '{"id": 1, "__op": 5, "__deleted": "true"}\n{"id": 1, "__op": "c"}\n'))
-    assert (dict(inspection.entities[0].ops), inspection.entities[0].errors) == ({"d": 1, "c": 1}, ())
+    (entity,) = inspection.entities
+    assert (entity.operations.counts, entity.records.errors) == ({"d": 1, "c": 1}, [])
     assert "1 c, 1 d" in printed(inspection)
 
 
 def test_control_records_are_no_changes(tmp_path: Path) -> None:
     entity = inspect(landed(tmp_path, '{"id": 1}\nnull\n{"ts_ms": 1}\n{"id": 2}\n')).entities[0]
-    assert (entity.lines, entity.changes, sum(entity.controls.values())) == (4, 2, 2)
+    assert (entity.records.lines, entity.records.changes, sum(entity.records.controls.values())) == (4, 2, 2)
 
 
 def test_object_that_was_cut_is_counted_and_leaves_no_gap(tmp_path: Path) -> None:
     location = landed(tmp_path, f"{event()}\n", f"{event()}\n" * 20, f"{event()}\n")
     inspection = inspect(location, Sampling(object_bytes=5 * len(event())))
     (entity,) = inspection.entities
-    assert (entity.objects, entity.objects_read, entity.objects_cut, entity.is_read_whole) == (3, 3, 1, False)
-    assert (entity.offsets[0].last, entity.offsets[0].holes) == (21, None)
+    files = entity.files
+    assert (files.objects, files.objects_read, files.objects_cut, files.are_all_read) == (3, 3, 1, False)
+    assert (entity.positions.offsets[0].last, entity.positions.offsets[0].gaps) == (21, None)
     assert "3 objects" in printed(inspection)
     assert "1 of them in part" in printed(inspection)
     assert "all of them read" not in printed(inspection).replace("not all of them read", "")
@@ -189,17 +192,17 @@ def test_topic_is_read_as_far_as_its_bound(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("alluvium.inspection.open_storage", lambda _: LargeStorage())
     inspection = inspect("large")
     (entity,) = inspection.entities
-    assert (entity.objects, entity.objects_read, entity.offsets[0].last) == (5, 3, 4)
+    assert (entity.files.objects, entity.files.objects_read, entity.positions.offsets[0].last) == (5, 3, 4)
     assert "3 of them read, at most 50 and 48 MB of a topic" in printed(inspection)
-    assert inspect("large", Sampling(objects=5)).entities[0].objects_read == 5
+    assert inspect("large", Sampling(objects=5)).entities[0].files.objects_read == 5
 
 
 def test_no_more_text_of_a_compressed_object_is_read_than_asked_for(tmp_path: Path) -> None:
     text = f"{event()}\n" * 100
     landed(tmp_path, gzip.compress(text.encode()), name="t+0+0.json.gz")
     (entity,) = inspect(str(tmp_path), Sampling(object_bytes=len(text) // 10)).entities
-    assert 8 <= entity.lines <= 10
-    assert (entity.objects_read, entity.objects_cut, entity.errors) == (1, 1, ())
+    assert 8 <= entity.records.lines <= 10
+    assert (entity.files.objects_read, entity.files.objects_cut, entity.records.errors) == (1, 1, [])
 
 
 @pytest.mark.parametrize("extension", ["json", "parquet"])
@@ -210,7 +213,7 @@ def test_object_of_which_nothing_was_read_is_said_to_be_so(tmp_path: Path, exten
         landed(tmp_path, json.dumps({"id": "x" * 1000}) + "\n", name="t+0+{}.json")
     inspection = inspect(str(tmp_path), Sampling(object_bytes=100))
     assert "t       not read" in printed(inspection)
-    assert not inspection.entities[0].is_read_whole
+    assert not inspection.entities[0].files.are_all_read
 
 
 def test_two_formats_are_asked_about(tmp_path: Path) -> None:
@@ -237,7 +240,7 @@ def test_parquet_without_a_type_of_sparks(tmp_path: Path) -> None:
 def test_position_may_be_added_without_its_struct(tmp_path: Path, added: dict[str, str], connector: str) -> None:
     row = {"id": 1, "__op": "c", **{f"__{name}": value for name, value in added.items()}}
     entity = inspect(landed(tmp_path, f"{json.dumps(row)}\n")).entities[0]
-    assert (entity.order.why, entity.connector, entity.order.is_by_offset) == (
+    assert (entity.order.why, entity.source.connector, entity.order.is_by_offset) == (
         "the connector's position",
         connector,
         False,
@@ -249,7 +252,7 @@ def test_file_with_a_schema_that_is_none(tmp_path: Path, schema: str) -> None:
     table = pa.table({"id": [1]}).replace_schema_metadata({"parquet.avro.schema": schema})
     pq.write_table(table, tmp_path / "a.parquet")
     (entity,) = inspect(str(tmp_path)).entities
-    assert (entity.errors[0][:2], entity.lines) == (("a.parquet", 0), 0)
+    assert (entity.records.errors[0][:2], entity.records.lines) == (("a.parquet", 0), 0)
 
 
 def test_linked_folders_are_followed_once(tmp_path: Path) -> None:
@@ -258,7 +261,7 @@ def test_linked_folders_are_followed_once(tmp_path: Path) -> None:
     landed(tmp_path / "real", f"{event()}\n")
     (tmp_path / "seen" / "link").symlink_to(tmp_path / "real")
     (tmp_path / "real" / "back").symlink_to(tmp_path / "seen")
-    assert [entity.objects for entity in inspect(str(tmp_path / "seen")).entities] == [1]
+    assert [entity.files.objects for entity in inspect(str(tmp_path / "seen")).entities] == [1]
 
 
 def test_what_is_no_file_is_an_error_of_its_own(tmp_path: Path) -> None:
@@ -266,15 +269,15 @@ def test_what_is_no_file_is_an_error_of_its_own(tmp_path: Path) -> None:
     (tmp_path / NAME.format(7)).symlink_to(tmp_path / "gone")
     os.mkfifo(tmp_path / NAME.format(8))
     (entity,) = inspect(str(tmp_path)).entities
-    assert (entity.lines, entity.objects, entity.objects_read) == (1, 3, 1)
-    assert [(path[-6:], line) for path, line, _ in entity.errors] == [("7.json", 0), ("8.json", 0)]
+    assert (entity.records.lines, entity.files.objects, entity.files.objects_read) == (1, 3, 1)
+    assert [(path[-6:], line) for path, line, _ in entity.records.errors] == [("7.json", 0), ("8.json", 0)]
 
 
 def test_link_to_a_file(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "x.json").write_text(f"{event()}\n", encoding="utf-8")
     (tmp_path / NAME.format(0)).symlink_to(tmp_path / "elsewhere" / "x.json")
-    assert inspect(str(tmp_path / NAME.format(0))).entities[0].topic == "shop.public.orders"
+    assert inspect(str(tmp_path / NAME.format(0))).entities[0].files.topic == "shop.public.orders"
 
 
 @pytest.mark.parametrize(

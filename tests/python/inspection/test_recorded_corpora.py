@@ -33,21 +33,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @cache
 def inspected(corpus: Corpus, layout: Layout) -> dict[str | None, Entity]:
     found = inspect(str(folder(corpus, layout)))
-    return {entity.topic: entity for entity in found.entities}
+    return {entity.files.topic: entity for entity in found.entities}
 
 
 def test_topic_is_recognised(corpus: Corpus, layout: Layout, table: Table) -> None:
     entity = inspected(corpus, layout)[table.topic]
     assert entity.name == table.name
     assert entity.shape == corpus.shape
-    assert (entity.format, entity.layout, entity.has_store_envelope) == (
+    assert (entity.files.format, entity.files.layout, entity.records.has_store_envelope) == (
         layout.using,
         layout.sink,
         layout.store_envelope,
     )
-    assert entity.connector in (corpus.engine, None)
-    assert entity.errors == ()
-    assert entity.objects == entity.objects_read
+    assert entity.source.connector in (corpus.engine, None)
+    assert entity.records.errors == []
+    assert entity.files.objects == entity.files.objects_read
 
 
 def test_key_is_found(corpus: Corpus, layout: Layout, table: Table) -> None:
@@ -78,7 +78,7 @@ def test_columns_of_records_with_schema_have_the_types_of_the_database(
     entity = inspected(corpus, layout)[table.topic]
     proposed = {column.name: column.type for column in entity.columns}
     expected = {column.name: column.spark_type for column in table.columns}
-    if entity.schema_versions:
+    if entity.encoding.schema_versions:
         assert proposed.keys() == expected.keys()
     different = {
         name: (type_.data_type, expected[name])

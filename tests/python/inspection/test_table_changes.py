@@ -38,7 +38,7 @@ def test_tables_of_one_name_in_two_databases(tmp_path: Path) -> None:
         text = "".join(f"{json.dumps(line)}\n" for line in lines)
         (tmp_path / f"{topic}+0+0.json").write_text(text, encoding="utf-8")
     keys = {
-        entity.topic: (entity.key.columns, entity.columns[0].type.data_type)
+        entity.files.topic: (entity.key.columns, entity.columns[0].type.data_type)
         for entity in inspect(str(tmp_path)).entities
         if entity.shape
     }
@@ -58,7 +58,7 @@ def test_how_unsigned_numbers_are_sent(tmp_path: Path, sent: list[Any], is_preci
     found = inspect(str(tmp_path))
     (entity,) = [entity for entity in found.entities if entity.shape]
     assert entity.columns[1].type.is_unsigned
-    assert entity.has_precise_unsigned is is_precise
+    assert entity.encoding.has_precise_unsigned is is_precise
     (feed,) = feeds_of(found, (), {}, "erp")
     assert feed.options.get("bigint_unsigned_handling_mode") == ("precise" if is_precise else None)
 

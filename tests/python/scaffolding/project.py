@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from alluvium.inspection import inspect
-from alluvium.scaffolding import Scaffold, plan
+from alluvium.scaffolding import Choices, Scaffold, plan
 
 SOURCES = "models/bronze/shop/_shop__sources.yml"
 
@@ -32,7 +32,7 @@ def landed(root: Path, topic: str, *rows: dict[str, Any], offset: int = 0) -> No
 
 def scaffolded(root: Path, folder: str = "landing", **options: Any) -> Scaffold:
     """What a scaffold did; it is written."""
-    scaffold = plan(inspect(str(root / folder)), "shop", root / "project", **options)
+    scaffold = plan(inspect(str(root / folder)), "shop", root / "project", Choices(**options))
     scaffold.write(root / "project")
     return scaffold
 

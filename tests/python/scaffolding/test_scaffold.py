@@ -13,7 +13,7 @@ from sqlfluff.core import FluffConfig, Linter
 
 from alluvium import AlluviumError, cli
 from alluvium.inspection import inspect
-from alluvium.scaffolding import plan
+from alluvium.scaffolding import Choices, plan
 from alluvium.scaffolding.yaml_text import EditError, inserted, with_item
 from alluvium.templates import scalar
 
@@ -176,12 +176,12 @@ def test_names_that_would_meet(root: Path) -> None:
     """A table called like another one's state; three that look alike; and names stay when another one appears."""
     for topic in ("orders_state", "a b", "a.b 2"):
         landed(root / "landing", f"shop.public.{topic}", {"id": 1}, {"id": 2})
-    names = {feed.entity.topic: feed.name for feed in scaffolded(root).feeds}
+    names = {feed.entity.files.topic: feed.name for feed in scaffolded(root).feeds}
     assert names["shop.public.orders"] == "orders"
     assert names["shop.public.orders_state"] == "orders_state_2"
     landed(root / "landing", "shop.public.A B", {"id": 1}, {"id": 2})
     landed(root / "landing", "shop.public.ORDERS", {"id": 1}, {"id": 2})
-    again = {feed.entity.topic: feed.name for feed in scaffolded(root).feeds}
+    again = {feed.entity.files.topic: feed.name for feed in scaffolded(root).feeds}
     assert names.items() <= again.items()
     models = [f"{name}{suffix}" for name in again.values() for suffix in ("", "_state", "_history")]
     assert len(again) == 6
@@ -256,7 +256,7 @@ def test_yaml_of_the_samples_has_the_same_columns(root: Path) -> None:
 def test_refusals(root: Path, source: str, entities: tuple[str, ...], message: str) -> None:
     project = root if "dbt" in message else root / "project"
     with pytest.raises(AlluviumError, match=message):
-        plan(inspect(str(root / "landing")), source, project, entities=entities)
+        plan(inspect(str(root / "landing")), source, project, Choices(entities))
 
 
 def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ EMPTIED = {
 def test_missed_snapshots(tmp_path: Path, events: dict[str, list[str]], asked: set[str]) -> None:
     land(tmp_path, events)
     found = {entity.name: entity for entity in inspect(str(tmp_path / "shops")).entities}
-    assert {name for name, entity in found.items() if entity.missed_snapshot} == asked
+    assert {name for name, entity in found.items() if entity.snapshots.missed} == asked
     for name in asked:
         assert "was it empty (snapshots: complete)" in found[name].questions[-1]
 
@@ -82,7 +82,7 @@ def test_snapshot_that_was_not_read_is_not_missed(tmp_path: Path) -> None:
     land(tmp_path, EMPTIED)
     (tmp_path / "shops/carts/shop.public.carts+0+2.json").write_text("", encoding="utf-8")
     found = {entity.name: entity for entity in inspect(str(tmp_path / "shops"), Sampling(objects=1)).entities}
-    assert found["carts"].missed_snapshot is None
+    assert found["carts"].snapshots.missed is None
 
 
 def test_question_is_answered_in_one_line(root: Path) -> None:

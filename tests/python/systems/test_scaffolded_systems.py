@@ -13,7 +13,7 @@ import yaml
 
 from alluvium.inspection import inspect
 from alluvium.new_project import create
-from alluvium.scaffolding import plan
+from alluvium.scaffolding import Choices, plan
 
 from .files import SYSTEMS, System
 
@@ -36,12 +36,12 @@ def questions(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> 
         for path, content in system.files.items():
             (landing / path).parent.mkdir(parents=True, exist_ok=True)
             (landing / path).write_bytes(content)
-        scaffold = plan(inspect(str(landing)), source_of(system), root, history=True)
+        scaffold = plan(inspect(str(landing)), source_of(system), root, Choices(history=True))
         scaffold.write(root)
         asked |= {(system.name, feed.entity.name): feed.questions for feed in scaffold.feeds}
         answer(root / scaffold.sources, system)
         # The histories, and the tests, of tables whose key was asked for.
-        plan(inspect(str(landing)), source_of(system), root, history=True).write(root)
+        plan(inspect(str(landing)), source_of(system), root, Choices(history=True)).write(root)
     result: Any = dbtRunner().invoke(["--quiet", "build", "--project-dir", str(root), "--profiles-dir", str(root)])
     assert result.exception is None, result.exception
     failed = {node.node.name: node.message for node in result.result if node.status in ("error", "fail")}

@@ -1,4 +1,4 @@
-"""What the images of deletes have of their rows: all of it, or the key alone."""
+"""What before images have of their rows: all columns, or only the key."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ _WAS_ALTERED = (
 
 
 @dataclass(frozen=True)
-class ImagesBefore:
-    """What the images before of a table of PostgreSQL's are.
+class BeforeImages:
+    """What the before images of a PostgreSQL table are.
 
     Attributes:
-        are_whole: whether they have more of their rows than a key; None where nothing shows it, or both was seen.
-        question: what the files cannot tell, or None.
+        are_full: whether they have more columns than the key; None for other connectors, where no change shows it, or
+            where some do and others do not.
+        question: which REPLICA IDENTITY the table has, where both were seen; else None.
     """
 
-    are_whole: bool | None
+    are_full: bool | None
     question: str | None = None
 
 
@@ -77,7 +78,7 @@ class _Seen:
 def columns_of_deletes(
     changes: Sequence[RowChange], unique: Sequence[str], candidates: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns that every delete has as its row had them, where deletes have no whole images (PostgreSQL's default).
+    """The columns that every delete has as its row had them, where deletes have no full images (PostgreSQL's default).
 
     Args:
         changes: in the order of their partitions.
@@ -86,7 +87,7 @@ def columns_of_deletes(
 
     Returns:
         The columns, and those of them that may have been sent as their default: they have one value in all deletes, and
-        few updates could have changed it. No columns at all where deletes have whole images, or too few rows were
+        few updates could have changed it. No columns at all where deletes have full images, or too few rows were
         deleted.
     """
     seen = _seen(changes, unique, candidates)
@@ -118,13 +119,13 @@ def _seen(changes: Sequence[RowChange], unique: Sequence[str], candidates: Seque
     return seen
 
 
-def images_before(changes: Sequence[RowChange], key: Sequence[str], *, is_flattened: bool) -> ImagesBefore:
-    """Whether images before have values outside the key, as their rows had them.
+def before_images_of(changes: Sequence[RowChange], key: Sequence[str], *, is_flattened: bool) -> BeforeImages:
+    """Whether before images have values outside the key, as their rows had them.
 
     Args:
         changes: of the table, in the order of their partitions.
         key: its columns.
-        is_flattened: whether updates have no images before in any case.
+        is_flattened: whether updates never have before images.
     """
     rows: dict[Any, tuple[Mapping[str, Any], Any]] = {}
     of_updates = of_deletes = is_key_alone = lacks = False
@@ -148,6 +149,6 @@ def images_before(changes: Sequence[RowChange], key: Sequence[str], *, is_flatte
         if change.after is not None:
             rows[values_of(change.after, key)] = (change.after, change.transaction)
     if of_updates:
-        return ImagesBefore(None, _WAS_ALTERED) if is_key_alone else ImagesBefore(True)
+        return BeforeImages(None, _WAS_ALTERED) if is_key_alone else BeforeImages(True)
     # What a column that was not sent has may be its default, and a row's own value by chance.
-    return ImagesBefore(False if lacks or is_key_alone else of_deletes or None)
+    return BeforeImages(False if lacks or is_key_alone else of_deletes or None)

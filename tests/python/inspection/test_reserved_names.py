@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from alluvium.inspection import inspect
-from alluvium.inspection.own_names import is_own_name, is_unfit_name
+from alluvium.inspection.reserved_names import is_invalid_name, is_reserved_name
 from alluvium.scaffolding import plan
 
 MACRO = Path(__file__).resolve().parents[3] / "macros/lib/columns.sql"
@@ -21,9 +21,9 @@ def test_names_are_those_that_the_macros_refuse() -> None:
     assert refused
     names = [*json.loads(f"[{refused[1]}]"), "_cdc_x"]
     assert len(names) == 12
-    assert all(is_own_name(name) for name in names)
-    assert all(is_own_name(name.upper()) for name in names)
-    assert not any(is_own_name(name) for name in ("cdc_x", "_is_current_", "metadata"))
+    assert all(is_reserved_name(name) for name in names)
+    assert all(is_reserved_name(name.upper()) for name in names)
+    assert not any(is_reserved_name(name) for name in ("cdc_x", "_is_current_", "metadata"))
 
 
 def test_they_are_asked_about(tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ def test_name_with_the_end_of_a_line_is_asked_about_and_written_as_it_is(tmp_pat
 
 
 def test_which_names_are_unfit() -> None:
-    assert is_unfit_name("#")
-    assert is_unfit_name("_cdc_op")
+    assert is_invalid_name("#")
+    assert is_invalid_name("_cdc_op")
     controls = map(chr, [*range(32), 127, *range(128, 160)])
-    assert not any(is_unfit_name(f"a{control}b") for control in controls if control not in LINE_ENDS)
-    assert not any(is_unfit_name(name) for name in ("a b", "a#", "größe", "a.b", "", " "))
+    assert not any(is_invalid_name(f"a{control}b") for control in controls if control not in LINE_ENDS)
+    assert not any(is_invalid_name(name) for name in ("a b", "a#", "größe", "a.b", "", " "))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def is_own_name(name: str) -> bool:
+def is_reserved_name(name: str) -> bool:
     """As the macros' is_own_column: in any case, as Spark compares names."""
     name = name.lower()
     return name.startswith("_cdc_") or name in (
@@ -21,14 +21,14 @@ def is_own_name(name: str) -> bool:
     )
 
 
-def is_unfit_name(name: str) -> bool:
+def is_invalid_name(name: str) -> bool:
     """Whether the macros reject a column: its name is taken, begins with ``#``, or has a character that ends a line."""
-    return is_own_name(name) or name.startswith("#") or len(f"{name}.".splitlines()) > 1
+    return is_reserved_name(name) or name.startswith("#") or len(f"{name}.".splitlines()) > 1
 
 
-def question_of_unfit_name(name: str) -> str:
+def question_of_invalid_name(name: str) -> str:
     """What to ask of such a column."""
-    if is_own_name(name):
+    if is_reserved_name(name):
         return (
             f"{name} is a name that this project, Spark or Hudi has: which other one shall it have? Rename it in the "
             "connector (ReplaceField), or take it out of the source's YAML and say unknown_columns: ignore."

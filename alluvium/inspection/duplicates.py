@@ -19,8 +19,8 @@ class _Event:
     """One event, and where it was first delivered.
 
     Attributes:
-        before: image before, or None.
-        after: image after, or None.
+        before: image before the change, or None.
+        after: image after it, or None.
         place: in its transaction, or None.
         run: partition, and number of the run of changes of one kind and position in it; None where the partition is
             not known.
@@ -33,11 +33,11 @@ class _Event:
 
 
 @dataclass
-class Deliveries:
-    """What was delivered so far.
+class Duplicates:
+    """The events that were delivered so far.
 
     Attributes:
-        doubtful: creates that were taken for second deliveries, and may be equal rows of one COPY.
+        doubtful: number of creates that were taken for duplicates, and may be equal rows of one COPY.
         shared_positions: positions of a binlog that several changes have, as a server leaves them that writes none
             inside of a transaction (MariaDB 11.4 with ``binlog_legacy_event_pos=OFF``): nothing orders these changes.
     """
@@ -46,15 +46,15 @@ class Deliveries:
     shared_positions: set[tuple[str, ...]] = field(default_factory=set)
     _hashes: dict[tuple[str, ...], int] = field(default_factory=dict)
     _events: dict[Hashable, list[_Event]] = field(default_factory=lambda: defaultdict(list))
-    _newest: dict[int, Hashable] = field(default_factory=dict)
+    _latest: dict[int, Hashable] = field(default_factory=dict)
     _runs: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
-    def is_second(self, op: str, record: Record, partition: int | None) -> bool:
+    def is_duplicate(self, op: str, record: Record, partition: int | None) -> bool:
         """Whether a record is an event that was delivered before: it has its position and its images.
 
         Args:
             op: of Debezium; the rows of a snapshot share one position, and are never taken for deliveries of one.
-            record: as recognised, no bare row.
+            record: as recognised, no plain row.
             partition: of Kafka, or None.
         """
         source = source_of(record)
@@ -84,8 +84,8 @@ class Deliveries:
     def _run(self, partition: int | None, kind: Hashable) -> tuple[int, int] | None:
         if partition is None:
             return None
-        if kind != self._newest.get(partition):
-            self._newest[partition] = kind
+        if kind != self._latest.get(partition):
+            self._latest[partition] = kind
             self._runs[partition] += 1
         return partition, self._runs[partition]
 
