@@ -14,7 +14,7 @@ from alluvium.wording import counted, first_of
 
 from .findings import Finding
 from .replaced_values import REFERENCES
-from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY, WHOLE_DOCUMENTS
+from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY, FULL_DOCUMENTS
 from .transforms import WITHOUT_TRUNCATES, truncates_not_sent
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _documents(entity: Entity) -> Iterator[Finding]:
             "changes-not-sent",
             entity.title,
             f"{counted(operations.partial_updates, 'update')} of {updates} without the document after the change",
-            WHOLE_DOCUMENTS,
+            FULL_DOCUMENTS,
             # Some of them are of documents that were deleted before the connector looked them up.
             is_error=operations.partial_updates == updates,
         )

@@ -19,7 +19,7 @@ MICROSECONDS_OF_DEBEZIUM = (
 """What to do about milliseconds from Debezium."""
 MICROSECONDS_OF_QUERY = "Set `timestamp.granularity=nanos_long` (nanoseconds since 1970), and load the tables anew."
 """What to do about milliseconds from the JDBC source."""
-WHOLE_DOCUMENTS = (
+FULL_DOCUMENTS = (
     "Set `capture.mode=change_streams_update_full` (or `change_streams_update_full_with_pre_image`), and take a new "
     "snapshot."
 )
@@ -157,7 +157,7 @@ def _documents(configuration: Configuration) -> Iterator[Finding]:
         yield configuration.finding(
             "changes-not-sent",
             f"`{option}={configuration.options[option]}`: an update has what was changed, and not the document",
-            WHOLE_DOCUMENTS,
+            FULL_DOCUMENTS,
         )
 
 
