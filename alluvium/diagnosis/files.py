@@ -14,7 +14,7 @@ from alluvium.wording import counted, first_of
 
 from .findings import Finding
 from .replaced_values import REFERENCES
-from .sources import MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY, FULL_DOCUMENTS
+from .sources import FULL_DOCUMENTS, MICROSECONDS_OF_DEBEZIUM, MICROSECONDS_OF_QUERY
 from .transforms import WITHOUT_TRUNCATES, truncates_not_sent
 
 if TYPE_CHECKING:

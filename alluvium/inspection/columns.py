@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_ORDERS = 100
 """Different orders of an entity's columns; a document may have any, and no more of them tell anything."""
 
-_NUMBERS = ("int32", "int64")
+_WIDTHS = ("int32", "int64", "string")
 _ISO = "io.debezium.time.Iso"
 
 
@@ -185,8 +185,7 @@ def propose_columns(read: ColumnsRead, table: DeclaredTable | None, connector: s
 
 
 def _says_type(schema: Schema, read: ColumnsRead) -> bool:
-    has_meaning = read.says_meaning or schema.name or schema.type not in (*_NUMBERS, "string")
-    return schema.type != "null" and bool(has_meaning)
+    return schema.type != "null" and bool(read.says_meaning or schema.name or schema.type not in _WIDTHS)
 
 
 def _without_doubt_of_zones(columns: Sequence[Column]) -> tuple[Column, ...]:

@@ -111,10 +111,9 @@ class Entity:
         count = self.operations.deletes_without_image
         if not count or self.source.connector == "mongodb":
             return None
-        said = "has no image, so nothing says which row it deletes"
-        if count > 1:
-            said = "have no image, so nothing says which rows they delete"
-        return f"{counted(count, 'delete')} {said}: REPLICA IDENTITY NOTHING, or a table without a key"
+        has, which = ("has", "which row it deletes") if count == 1 else ("have", "which rows they delete")
+        said = f"{counted(count, 'delete')} {has} no image, so nothing says {which}"
+        return f"{said}: REPLICA IDENTITY NOTHING, or a table without a key"
 
 
 def describe_entity(
@@ -133,9 +132,8 @@ def describe_entity(
     connector = reading.source.connector
     shape = reading.records.shape(connector)
     table = find_table(declared, next(iter(reading.source.tables))) if len(reading.source.tables) == 1 else None
-    columns: tuple[Column, ...] = ()
-    if shape or not reading.records.kinds:
-        columns = propose_columns(reading.columns, table, connector)
+    is_read = shape or not reading.records.kinds
+    columns = propose_columns(reading.columns, table, connector) if is_read else ()
     columns, operation_columns = _with_questions_of_operations(columns, reading, shape)
     name, files = _entity_name(found, reading), _files(found, reading, filter_, columns)
     key = _key(name, files, reading, shape, table, columns)

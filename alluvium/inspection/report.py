@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 MAX_ERRORS_SHOWN = 5
 MIN_WIDTH = 80
-
-
 _PATHS = (
     "name files.topic tables=source.names files.location files.name_filter files.layout files.format "
     "files.compressions files.partitioned_by folders_by=files.folder_columns shape has_envelopes "
