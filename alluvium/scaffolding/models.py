@@ -115,8 +115,8 @@ MODELS = (
         "stg",
         "",
         "stg.sql.jinja",
-        "One row per line or record of the files of {source}.{entity}: its change log. Append-only; row changes with\n"
-        "      their typed row image, rejected lines with their reason, control records by kind.",
+        "One row per line or record of the files of {source}.{entity}: its change log. Append-only; row changes with "
+        "their typed row image, rejected lines with their reason, control records by kind.",
         _LOG,
         filled=("_cdc_kind",),
     ),
@@ -152,8 +152,8 @@ MODELS = (
         "slv",
         "_history",
         "history.sql.jinja",
-        "One row per version of a row of {source}.{entity} ({key}, _cdc_position), with the half-open interval in\n"
-        "      which the source had it.",
+        "One row per version of a row of {source}.{entity} ({key}, _cdc_position), with the half-open interval in "
+        "which the source had it.",
         _VERSION,
         filled=("_is_current", "_cdc_position"),
         docs={"_cdc_image_position": "_cdc_version_image_position", "_cdc_position": "_cdc_version_position"},

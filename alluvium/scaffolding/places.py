@@ -26,7 +26,7 @@ class Places:
     Args:
         project: that they belong to.
         source: name of the dbt source.
-        force: whether a YAML that cannot be read is passed over.
+        force: whether a YAML that cannot be read is passed over where the source is sought.
     """
 
     def __init__(self, project: Project, source: str, *, force: bool) -> None:
@@ -57,20 +57,21 @@ class Places:
             return usual
         return next((path for path in self._files if path.endswith(f"/{name}.sql")), usual)
 
-    def yaml_of_model(self, name: str, sql: str) -> str:
-        """Of the YAML that has a model.
+    def yaml_of_model(self, name: str, entity: str) -> str:
+        """Of the YAML that has a model; of one that none has, that of its entity, beside its change log.
 
         Args:
             name: of the model.
-            sql: path of its SQL.
+            entity: that it belongs to.
 
         Raises:
             AlluviumError: one that may have it cannot be read.
         """
-        beside = f"{sql.removesuffix('.sql')}.yml"
-        if (self._project.directory / beside).exists() and name in names_in(self.document(beside), "models"):
-            return beside
-        return next(self._yaml_with("models", name), beside)
+        folder = self.model(f"stg_{self._source}__{entity}").rpartition("/")[0]
+        usual = f"{folder}/{self._source}__{entity}.yml"
+        if (self._project.directory / usual).exists() and name in names_in(self.document(usual), "models"):
+            return usual
+        return next(self._yaml_with("models", name), usual)
 
     def descriptions(self) -> str:
         """Of the file that has the columns' descriptions."""
@@ -119,7 +120,8 @@ class Places:
                 try:
                     names = names_in(self.document(path), kind)
                 except AlluviumError:
-                    if not self._force:
+                    # A model that it has would be described twice.
+                    if not self._force or kind == "models":
                         raise
                     continue
                 if name in names:

@@ -13,16 +13,17 @@ from alluvium import AlluviumError, templates
 from .changes import WRITTEN, Change, change
 from .comments import MARK, with_comments
 from .declared import cdc_options, path_of_table
+from .model_yaml import has_columns, has_comments, normal, only_adds, text_of_file, with_models
 from .models import MODELS, Model, beginning_of_description, names_of_descriptions
 from .names import for_dbt, slug
 from .old_models import in_todays_form
 from .places import Places, names_in
 from .project import newline_of, read_text, same_lines
 from .questions import comment_now
-from .yaml_text import EditError, inserted, with_entry, with_item
+from .yaml_text import EditError, inserted, lines_of, with_entry, with_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from .choices import Choices
     from .feeds import Feed
@@ -72,12 +73,16 @@ class Writer:
         if feeds:
             yield self._descriptions(feeds)
         for feed in feeds:
+            described: dict[str, dict[str, Model]] = {}
             for model in MODELS:
-                path = self._places.model(model.name(self._source, feed.name))
+                name = model.name(self._source, feed.name)
+                path = self._places.model(name)
                 is_wanted = history or (self._project.directory / path).exists()
                 if not model.needs_key or (feed.key and is_wanted):
                     yield self._model_sql(path, model, feed)
-                    yield self._model_yaml(path, model, feed)
+                    described.setdefault(self._places.yaml_of_model(name, feed.name), {})[name] = model
+            for path, models in described.items():
+                yield self._models_yaml(path, models, feed)
 
     def sources_path(self) -> str:
         """Of the source's YAML, below the project.
@@ -110,24 +115,14 @@ class Writer:
     def _document(self, path: str) -> Any:
         return yaml.safe_load(self._planned[path]) if path in self._planned else self._places.document(path)
 
-    def _written_into(self, path: str, kind: str, name: str, entry: str) -> tuple[str, bool]:
-        """A YAML with an entry as this command writes it, beside those of others; and whether these are in it, too."""
-        there = self._text_there(path)
-        if there is not None and self._has_others(path, kind, name):
-            try:
-                return with_item(there, [kind, ("name", name)], entry), True
-            except EditError:
-                return f"version: 2\n\n{kind}:\n{entry}", False
-        return f"version: 2\n\n{kind}:\n{entry}", True
-
-    def _has_others(self, path: str, kind: str, name: str) -> bool:
-        """Whether a YAML has an entry, and others."""
+    def _has_others(self, path: str, kind: str, names: Collection[str]) -> bool:
+        """Whether a YAML has more than some entries of a kind."""
         try:
             document = self._document(path)
         except AlluviumError:
             return False
-        names = names_in(document, kind)
-        return name in names and (len(names) > 1 or not document.keys() <= {"version", kind})
+        is_more = isinstance(document, dict) and not document.keys() <= {"version", kind}
+        return is_more or not {*names_in(document, kind)} <= {*names}
 
     def _model_sql(self, path: str, model: Model, feed: Feed) -> Change:
         file = self._project.directory / path
@@ -166,7 +161,12 @@ class Writer:
             table=lambda feed: self._table(feed, common),
         )
         there = self._text_there(path)
-        text, can_replace = self._written_into(path, "sources", self._source, entry)
+        text, can_replace = f"version: 2\n\nsources:\n{entry}", True
+        if there is not None and self._has_others(path, "sources", [self._source]):
+            try:
+                text = with_items(there, ["sources"], {self._source: (entry, yaml.safe_load(entry)[0])})
+            except EditError:
+                can_replace = False
         replaces = self._choices.force and can_replace
         added = None if there is None or replaces else self._with_new_tables(there, feeds)
         return self._change(path, text, added, can_replace=can_replace)
@@ -237,78 +237,81 @@ class Writer:
         own = [text for doc, text in texts.items() if doc not in self._places.texts_outside(path)]
         return self._change(path, "\n".join(own), added, can_replace=not self._places.is_of_others(path))
 
-    def _model_yaml(self, sql: str, model: Model, feed: Feed) -> Change:
-        name = model.name(self._source, feed.name)
-        path = self._places.yaml_of_model(name, sql)
-        written_into = partial(self._written_into, path, "models", name)
-        wanted, can_replace = written_into(self._text_of_model(model, feed, feed.key, feed.model_columns))
+    def _models_yaml(self, path: str, models: Mapping[str, Model], feed: Feed) -> Change:
+        fresh = {name: self._entry(model, feed, feed.key, feed.model_columns) for name, model in models.items()}
+        text = text_of_file(fresh.values())
         there = self._text_there(path)
-        if there is None:
-            return self._change(path, wanted, None)
-        declared = _model_of(self._document(path), name)
-        if declared is None:
-            return self._change(path, wanted, None, can_replace=can_replace)
+        is_alone = not self._has_others(path, "models", models)
+        if there is None or (self._choices.force and is_alone):
+            return self._change(path, text, None)
+        wanted, is_own, replaces = fresh, not has_comments(there), self._choices.force
+        try:
+            for name in () if self._choices.force else fresh:
+                declared = _model_of(self._document(path), name)
+                if declared is not None:
+                    own = self._own_entry(there, models[name], feed, declared)
+                    is_own = is_own and own is not None
+                    wanted[name] = own or self._with_new_columns_of_row(models[name], feed, declared)
+                    replaces = replaces or not only_adds(wanted[name], declared)
+            added = with_models(there, wanted, may_be_anew=is_alone and is_own)
+        except EditError:
+            return self._change(path, text, None, can_replace=False)
+        if added == there:
+            return Change(path, "same", there, "")
+        return self._change(path, added, None if replaces else added, is_own=True)
+
+    def _own_entry(self, text: str, model: Model, feed: Feed, declared: dict[str, Any]) -> dict[str, Any] | None:
+        """What a model's YAML shall say; None where somebody has edited it."""
         names = [column["name"] for column in declared["columns"]]
         rows = [name for name in names if name not in model.all_columns()]
-        before, _ = written_into(self._text_of_model(model, feed, model.key_of(declared), rows))
-        is_own = same_lines(there) == same_lines(before)
-        if is_own:
-            # In their order of before: nothing is written because the files have shown them in another one.
-            left = [name for name in rows if not feed.leaves_out(name)]
-            new = [name for name in feed.seen_columns if name not in left]
-            wanted, can_replace = written_into(self._text_of_model(model, feed, feed.key, [*left, *new]))
-        added = self._with_columns_of_row(there, model, feed, names) if model.has_row else there
-        return self._change(path, wanted, added, is_own=is_own, can_replace=can_replace)
+        path: list[str | tuple[str, str]] = ["models", ("name", declared["name"])]
+        where = lines_of(text, path)
+        has_comment = has_comments("\n".join(text.splitlines()[where.start : where.stop]))
+        if has_comment or declared != self._entry(model, feed, model.key_of(declared), rows):
+            return None
+        # In their order of before: nothing is written because the files have shown them in another one.
+        left = [name for name in rows if not feed.leaves_out(name)]
+        new = [name for name in feed.seen_columns if name not in left]
+        return self._entry(model, feed, feed.key, [*left, *new])
 
-    def _text_of_model(self, model: Model, feed: Feed, key: list[str] | None, names: Sequence[str]) -> str:
+    def _entry(self, model: Model, feed: Feed, key: list[str] | None, names: Sequence[str]) -> dict[str, Any]:
+        """What a model's YAML says of it."""
         filled = key if model.has_keys_filled and key else []
-        columns = [self._model_column(feed, name, not_null=name in filled) for name in names]
-        return self._render(
-            "model.yml.jinja",
-            model=model.name(self._source, feed.name),
-            description=model.description.format(
-                source=self._source,
-                entity=for_dbt(feed.entity.name),
-                key="not known yet" if key is None else " ".join(", ".join(key).split()) or "none",
-            ),
-            tests=model.tests(key),
-            columns=[
-                *(columns if model.has_row else []),
-                *(
-                    self._render(
-                        "model_column.yml.jinja",
-                        name=name,
-                        doc=model.docs.get(name, name),
-                        not_null=name in model.filled,
-                        is_plain=True,
-                    )
-                    for name in model.columns(key)
-                ),
-            ],
+        description = model.description.format(
+            source=self._source,
+            entity=for_dbt(feed.entity.name),
+            key="not known yet" if key is None else ", ".join(key) or "none",
         )
+        tests = [
+            {f"{self._prefix}{test}": {"arguments": arguments}} if arguments else f"{self._prefix}{test}"
+            for test, arguments in model.tests(key).items()
+        ]
+        row = [self._model_column(feed, name, not_null=name in filled) for name in names]
+        return {
+            "name": model.name(self._source, feed.name),
+            "description": " ".join(description.split()),
+            **({"data_tests": tests} if tests else {}),
+            "columns": [
+                *(row if model.has_row else ()),
+                *(_column(name, model.docs.get(name, name), name in model.filled) for name in model.columns(key)),
+            ],
+        }
 
-    def _model_column(self, feed: Feed, name: str, *, not_null: bool) -> str:
+    def _model_column(self, feed: Feed, name: str, *, not_null: bool) -> dict[str, Any]:
         # dbt renders the name in its own tests twice.
         not_null = not_null and not name.startswith("{{")
-        return self._render(
-            "model_column.yml.jinja",
-            name=name,
-            doc=self._doc(feed, name),
-            not_null=not_null and not cdc_options(feed.columns.get(name, {})).get("nullable"),
-            # dbt's own tests write the name as it is, unless told to quote it.
-            is_plain=slug(name) == name.lower().strip("_") and name.lower() not in RESERVED,
-        )
+        not_null = not_null and not cdc_options(feed.columns.get(name, {})).get("nullable")
+        # dbt's own tests write the name as it is, unless told to quote it.
+        is_plain = slug(name) == name.lower().strip("_") and name.lower() not in RESERVED
+        return _column(name, self._doc(feed, name), not_null, **({} if is_plain or not not_null else {"quote": True}))
 
-    def _with_columns_of_row(self, text: str, model: Model, feed: Feed, names: Sequence[str]) -> str | None:
-        before = next((name for name in names if name not in feed.columns), None)
-        path: list[str | tuple[str, str]] = ["models", ("name", model.name(self._source, feed.name)), "columns"]
-        try:
-            for name in feed.seen_columns:
-                if name not in names:
-                    text = inserted(text, path, before, self._model_column(feed, name, not_null=False))
-        except EditError:
-            return None
-        return text
+    def _with_new_columns_of_row(self, model: Model, feed: Feed, declared: dict[str, Any]) -> dict[str, Any]:
+        columns = declared["columns"]
+        names = [column["name"] for column in columns]
+        place = next((number for number, name in enumerate(names) if name not in feed.columns), len(names))
+        new = [name for name in feed.seen_columns if name not in names] if model.has_row else []
+        more = [self._model_column(feed, name, not_null=False) for name in new]
+        return {**declared, "columns": [*columns[:place], *more, *columns[place:]]}
 
 
 def _description(feed: Feed, name: str) -> str:
@@ -316,14 +319,23 @@ def _description(feed: Feed, name: str) -> str:
     return f"{beginning_of_description(name)}{for_dbt(feed.entity.name)}: {for_dbt(why)}."
 
 
+def _column(name: str, doc: str, is_filled: bool, **more: Any) -> dict[str, Any]:
+    tests = {"data_tests": ["not_null"]} if is_filled else {}
+    return {"name": name, "description": f"{{{{ doc('{doc}') }}}}", **more, **tests}
+
+
 def _model_of(document: Any, name: str) -> dict[str, Any] | None:
-    """What a model's YAML says of it; None where that is not written as this command writes it."""
-    models = document.get("models") if isinstance(document, dict) else None
-    for entry in models if isinstance(models, list) else ():
-        columns = entry.get("columns") if isinstance(entry, dict) and entry.get("name") == name else None
-        if isinstance(columns, list) and all(isinstance(column, dict) and "name" in column for column in columns):
-            return dict(entry)
-    return None
+    """What a YAML says of a model; None where it says nothing of it.
+
+    Raises:
+        EditError: that is not written as this command writes it.
+    """
+    if name not in names_in(document, "models"):
+        return None
+    entry = next(entry for entry in document["models"] if isinstance(entry, dict) and entry.get("name") == name)
+    if not has_columns(entry):
+        raise EditError(f"{name} has no list of columns")
+    return normal(entry)
 
 
 def _common_options(feeds: Sequence[Feed]) -> dict[str, Any]:

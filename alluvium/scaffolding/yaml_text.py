@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import lru_cache
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,14 @@ import yaml
 from .project import newline_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class EditError(Exception):
     """A file cannot be added to without touching what is there."""
 
 
-def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, item: str) -> str:
+def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, item: str, value: Any = None) -> str:
     """Put an item into a list, all other lines left as they are.
 
     Args:
@@ -27,41 +28,63 @@ def inserted(text: str, path: list[str | tuple[str, str]], before: str | None, i
             ("name", "stg_shop__orders"), "columns"]``.
         before: name of the item that it shall stand before; None for the end of the list.
         item: lines, which get the indentation of the list's own items.
+        value: what the item says, where it may have aliases and may stand in brackets.
 
     Raises:
-        EditError: there is no such list, or it is written on one line.
+        EditError: there is no such list, or it is in brackets and the item may not.
     """
     sequence = _find(_composed(text), path)
-    if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style or not sequence.value:
+    nodes = sequence.value if isinstance(sequence, yaml.SequenceNode) else []
+    if not isinstance(sequence, yaml.SequenceNode) or not nodes or (sequence.flow_style and value is None):
         raise EditError(f"{' / '.join(map(str, path))} is no list with an item a line")
-    place = next((node for node in sequence.value if before is not None and _value(node, "name") == before), None)
-    lines = text.splitlines(keepends=True)
-    number = place.start_mark.line if place else _last_line(sequence.value[-1], lines) + 1
+    nodes = sequence.value
+    number = next(
+        (number for number, node in enumerate(nodes) if before and _value(node, "name") == before), len(nodes)
+    )
     expected = yaml.safe_load(text)
-    _at(expected, path).insert(sequence.value.index(place) if place else len(sequence.value), yaml.safe_load(item)[0])
-    return _edited(lines, range(number, number), _in_list(item, sequence, text), expected, path)
+    _at(expected, path).insert(number, yaml.safe_load(item)[0] if value is None else value)
+    if sequence.flow_style:
+        return _checked(_in_brackets(text, nodes, number, item.removeprefix("- ").strip()), expected, path)
+    lines = text.splitlines(keepends=True)
+    line = nodes[number].start_mark.line if number < len(nodes) else _last_line(nodes[-1], lines) + 1
+    return _edited(lines, range(line, line), _in_list(item, sequence, text), expected, path)
 
 
-def with_item(text: str, path: list[str | tuple[str, str]], item: str) -> str:
-    """Put an item in the place of one of a list, all lines of others left as they are.
+def _in_brackets(text: str, nodes: Sequence[yaml.Node], number: int, item: str) -> str:
+    if number == len(nodes):
+        place = nodes[-1].end_mark.index
+        return f"{text[:place]}, {item}{text[place:]}"
+    place = nodes[number].start_mark.index
+    margin = text[text.rfind("\n", 0, place) + 1 : place]
+    return f"{text[:place]}{item},{' ' if margin.strip() else newline_of(text) + margin}{text[place:]}"
+
+
+def with_items(text: str, path: list[str | tuple[str, str]], items: Mapping[str, tuple[str, Any]]) -> str:
+    """Put items in the places of those of a list that are called so, all lines of others left as they are.
 
     Args:
         text: of the file.
-        path: that leads to the item, as of :func:`inserted`.
-        item: as of :func:`inserted`.
+        path: that leads to the list, as of :func:`inserted`.
+        items: by name, the lines of each, as of :func:`inserted`, and what they say.
 
     Raises:
-        EditError: there is no such item, or the list is written on one line.
+        EditError: there is no such list, an item is not in it, or it is in brackets.
     """
-    root = _composed(text)
-    sequence, node = _find(root, path[:-1]), _find(root, path)
-    if not isinstance(sequence, yaml.SequenceNode) or sequence.flow_style or node is None:
-        raise EditError(f"{' / '.join(map(str, path))} is no item with lines of its own")
+    sequence = _find(_composed(text), path)
+    nodes = sequence.value if isinstance(sequence, yaml.SequenceNode) and not sequence.flow_style else []
+    places = {_value(node, "name"): number for number, node in enumerate(nodes)}
+    if not isinstance(sequence, yaml.SequenceNode) or not items.keys() <= places.keys():
+        raise EditError(f"{' / '.join(map(str, path))} has no such item with lines of its own")
     lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += newline_of(text)
     expected = yaml.safe_load(text)
-    _at(expected, path[:-1])[sequence.value.index(node)] = yaml.safe_load(item)[0]
-    where = range(node.start_mark.line, _last_line(node, lines) + 1)
-    return _edited(lines, where, _in_list(item, sequence, text), expected, path)
+    for name in sorted(items, key=lambda name: -places[name]):
+        item, value = items[name]
+        node = nodes[places[name]]
+        _at(expected, path)[places[name]] = value
+        lines[node.start_mark.line : _last_line(node, lines) + 1] = [_in_list(item, sequence, text)]
+    return _checked("".join(lines), expected, path)
 
 
 def _in_list(item: str, sequence: yaml.SequenceNode, text: str) -> str:
@@ -111,14 +134,31 @@ def lines_of(text: str, path: Sequence[str | tuple[str, str]]) -> range:
 @lru_cache(maxsize=2)
 def _composed(text: str) -> yaml.Node | None:
     """The nodes of a text, which nobody changes: each table of a source asks for those of the same long file."""
-    return yaml.compose(text)
+    return yaml.compose(text, _Loader)
+
+
+class _Loader(yaml.SafeLoader):
+    """Gives the node of an alias the place of the alias, not that of what it stands for."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        alias: yaml.Event | None = self.peek_event() if self.check_event(yaml.AliasEvent) else None  # type: ignore[no-untyped-call]
+        node = super().compose_node(parent, index)
+        if alias is None or node is None:
+            return node
+        placed = copy.copy(node)
+        placed.start_mark, placed.end_mark = alias.start_mark, alias.end_mark
+        return placed
 
 
 def _edited(lines: list[str], where: range, item: str, expected: Any, path: list[str | tuple[str, str]]) -> str:
     """Lines with an item at a place, in that of those that are there, if they say then what is expected."""
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline_of("".join(lines))
-    edited = "".join([*lines[: where.start], item, *lines[where.stop :]])
+    return _checked("".join([*lines[: where.start], item, *lines[where.stop :]]), expected, path)
+
+
+def _checked(edited: str, expected: Any, path: list[str | tuple[str, str]]) -> str:
+    """An edited text, if it says what is expected."""
     try:
         fits = yaml.safe_load(edited) == expected
     except yaml.YAMLError:
@@ -153,7 +193,9 @@ def _find(node: yaml.Node | None, path: Sequence[str | tuple[str, str]]) -> yaml
 def _value(node: yaml.Node, name: str) -> Any:
     if not isinstance(node, yaml.MappingNode):
         return None
-    return next((value.value for key, value in node.value if key.value == name), None)
+    own = (value.value for key, value in node.value if key.value == name)
+    merged = (_value(value, name) for key, value in node.value if key.value == "<<")
+    return next(own, None) or next(merged, None)
 
 
 def _at(document: Any, path: list[str | tuple[str, str]]) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from sqlfluff.core import FluffConfig, Linter
 
 from .compiled import compiled
@@ -155,10 +156,28 @@ def test_roles_read_their_role(parsed: Parsed) -> None:
         assert model["depends_on"]["nodes"] == [wanted], model["name"]
 
 
-def test_each_model_has_its_yaml_beside_it(parsed: Parsed) -> None:
+def test_models_of_an_entity_are_described_in_one_file(parsed: Parsed) -> None:
+    """Beside them, in the order in which an event meets them; each mart has its own."""
+    described: dict[Path, set[str]] = {}
     for model in parsed.models():
-        beside = Path(model["original_file_path"]).with_suffix(".yml")
-        assert model["patch_path"] == f"alluvium://{beside}", f"{beside} describes {model['name']}"
+        sql, name = Path(model["original_file_path"]), model["name"]
+        entity = name.partition("_")[2].removesuffix("_state").removesuffix("_history")
+        path = sql.with_name(f"{entity if layer(model) == 'silver' else name}.yml")
+        assert model["patch_path"] == f"alluvium://{path}", f"{path} describes {name}"
+        described.setdefault(path, set()).add(name)
+    for path, names in described.items():
+        of_entity = ("stg_{}", "qrn_{}", "slv_{}_state", "slv_{}", "slv_{}_history", "{}")
+        order = [name for name in (pattern.format(path.stem) for pattern in of_entity) if name in names]
+        document = yaml.safe_load((REPOSITORY / path).read_text("utf-8"))
+        assert [entry["name"] for entry in document["models"]] == order, path
+
+
+def test_a_column_of_silver_is_written_once() -> None:
+    """Where it comes first in the YAML of its entity; the other models name it by an alias."""
+    for path in (REPOSITORY / "models" / "silver").rglob("*.yml"):
+        described = re.findall(r"\{name: \w+, description: \"[^\"]*\"", path.read_text("utf-8"))
+        assert described, path
+        assert len(described) == len(set(described)), path
 
 
 def test_a_description_begins_with_the_grain(parsed: Parsed) -> None:

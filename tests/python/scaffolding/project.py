@@ -12,6 +12,7 @@ from alluvium.inspection import inspect
 from alluvium.scaffolding import Choices, Scaffold, plan
 
 SOURCES = "models/bronze/shop/_shop__sources.yml"
+MODELS = "models/silver/shop/shop__orders.yml"
 
 
 def landed(root: Path, topic: str, *rows: dict[str, Any], offset: int = 0) -> None:
@@ -47,6 +48,18 @@ def read(root: Path, path: str) -> str:
 
 def document(root: Path, path: str) -> Any:
     return yaml.safe_load(read(root, path))
+
+
+def model_of(root: Path, name: str) -> dict[str, Any]:
+    """What the project's YAML says of a model; dbt refuses what says it twice."""
+    files = sorted((root / "project/models").rglob("*.y*ml"))
+    entries = [entry for file in files for entry in yaml.safe_load(file.read_text("utf-8")).get("models", [])]
+    (model,) = [entry for entry in entries if entry["name"] == name]
+    return dict(model)
+
+
+def columns_of(root: Path, name: str) -> list[str]:
+    return [column["name"] for column in model_of(root, name)["columns"]]
 
 
 def table_of(root: Path, name: str = "orders") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from alluvium import AlluviumError
 from alluvium.scaffolding.project import open_project
 from alluvium.scaffolding.yaml_text import EditError, with_entry
 
-from .project import SOURCES, document, kinds, landed, read, scaffolded, table_of
+from .project import MODELS, SOURCES, columns_of, kinds, landed, model_of, read, scaffolded, table_of
 
 STATE = "models/silver/shop/slv_shop__orders_state"
 LIVING = "models/silver/shop/slv_shop__orders"
@@ -28,13 +28,8 @@ def replaced(root: Path, path: str, old: str, new: str) -> None:
     edited(root, path, lambda text: text.replace(old, new))
 
 
-def model_of(root: Path, path: str) -> dict[str, Any]:
-    (model,) = document(root, f"{path}.yml")["models"]
-    return dict(model)
-
-
 def grain_of(root: Path, path: str) -> list[str] | None:
-    for test in model_of(root, path).get("data_tests", []):
+    for test in model_of(root, path.rpartition("/")[2]).get("data_tests", []):
         for name, said in test.items() if isinstance(test, dict) else ():
             if name == "alluvium.unique_combination":
                 return list(said["arguments"]["columns"])
@@ -193,11 +188,11 @@ def test_answered_key(root: Path) -> None:
     scaffold = scaffolded(root, "keyless", history=True)
     assert ("orders", "it has no history before its key is declared; say that, and scaffold again.") in scaffold.notices
     assert (grain_of(root, STATE), grain_of(root, LIVING)) == (None, None)
-    names = {column["name"] for column in model_of(root, LIVING)["columns"]}
+    names = {*columns_of(root, "slv_shop__orders")}
     assert not names & {"_cdc_row_hash", "_cdc_row_number", "_cdc_unresolved_columns"}
     replaced(root, SOURCES, "        columns:\n", "        config: {meta: {cdc: {keys: [nr]}}}\n        columns:\n")
     again = scaffolded(root, "keyless", history=True)
-    assert kinds(again)[f"{STATE}.yml"] == "replaced"
+    assert kinds(again)[MODELS] == "replaced"
     assert kinds(again)[f"{LIVING}_history.sql"] == "new"
     assert (grain_of(root, STATE), grain_of(root, LIVING)) == (["nr"], ["nr"])
     assert not [question for feed in again.feeds for question in feed.questions if "key" in question]
@@ -208,14 +203,17 @@ def test_answered_key(root: Path) -> None:
 
 def test_corrected_key(root: Path) -> None:
     scaffolded(root, history=True)
-    replaced(root, f"{STATE}.yml", "    columns:\n", "    columns: # mine\n")
+    state = "  - name: slv_shop__orders_state\n"
+    replaced(root, MODELS, state, state.replace("\n", " # mine\n"))
     replaced(root, SOURCES, "key: [order_id]", "key: [note]")
     again = scaffolded(root)
     assert [grain_of(root, path) for path in (LIVING, f"{LIVING}_history")] == [["note"], ["note", "_cdc_position"]]
-    assert [column["name"] for column in model_of(root, LIVING)["columns"] if "data_tests" in column] == ["note"]
-    assert kinds(again)[f"{STATE}.yml"] == "same", "it was edited by hand"
+    filled = [column["name"] for column in model_of(root, "slv_shop__orders")["columns"] if "data_tests" in column]
+    assert filled == ["note"]
+    assert grain_of(root, STATE) == ["order_id"], "it was edited by hand"
+    assert state.replace("\n", " # mine\n") in read(root, MODELS)
     assert set(kinds(scaffolded(root, history=True)).values()) == {"same"}
-    assert f"{LIVING}_history.yml" in kinds(again), "it is there, and stays in line unasked"
+    assert f"{LIVING}_history.sql" in kinds(again), "it is there, and stays in line unasked"
 
 
 def test_force_keeps_the_answers(root: Path) -> None:
@@ -247,7 +245,7 @@ def test_column_that_the_files_have_no_more(root: Path) -> None:
     landed(root / "landing", "shop.public.orders", {"order_id": 1, "new": "a"}, {"order_id": 2, "new": "b"})
     replaced(root, SOURCES, "key: [order_id]", "key: [note]")
     scaffolded(root)
-    assert [column["name"] for column in model_of(root, LIVING)["columns"]][:3] == ["order_id", "note", "new"]
+    assert columns_of(root, "slv_shop__orders")[:3] == ["order_id", "note", "new"]
     assert grain_of(root, LIVING) == ["note"]
     scaffolded(root, force=True)
     assert [column["name"] for column in table_of(root)["columns"]] == ["order_id", "note", "new"]
@@ -265,8 +263,8 @@ def test_column_that_is_left_out_stays_out(root: Path) -> None:
     scaffolded(root)
     replaced(root, SOURCES, "key: [order_id]", "key: [order_id]\n              except_column_list: [note]")
     scaffolded(root)
-    for model in (STATE, LIVING):
-        assert "note" not in [column["name"] for column in model_of(root, model)["columns"]]
+    for model in ("stg_shop__orders", "slv_shop__orders_state", "slv_shop__orders"):
+        assert "note" not in columns_of(root, model)
     assert set(kinds(scaffolded(root)).values()) == {"same"}
 
 
@@ -287,7 +285,7 @@ def test_column_that_is_left_out_stays_out(root: Path) -> None:
         (SOURCES, b"sources: {{ var('x') }}\n", "in quotes"),
         (SOURCES, b"version: 2\n---\nversion: 2\n", "one document"),
         (SOURCES, "# ok\n# é\n".encode("latin-1"), "line 2: a character is not in UTF-8"),
-        (f"{LIVING}.yml", b"models: [\n", "line 2"),
+        (MODELS, b"models: [\n", "line 2"),
         ("dbt_project.yml", b"name: \xe9\n", "not in UTF-8"),
         ("dbt_project.yml", b"name:\n", "has no name"),
     ],
@@ -303,10 +301,11 @@ def test_file_that_cannot_be_read(root: Path, path: str, content: bytes, message
 @pytest.mark.parametrize("content", ["", "version: 2\n", "models:\n", "models:\n  - name: slv_shop__orders\n"])
 def test_models_yaml_that_says_nothing_is_left(root: Path, content: str) -> None:
     scaffolded(root)
-    edited(root, f"{LIVING}.yml", lambda _: content)
+    edited(root, MODELS, lambda _: content)
     landed(root / "landing", "shop.public.orders", {"order_id": 3, "new": "c"}, offset=2)
-    assert kinds(scaffolded(root))[f"{LIVING}.yml"] == "kept"
-    assert read(root, f"{LIVING}.yml") == content
+    assert kinds(scaffolded(root))[MODELS] == "kept"
+    assert read(root, MODELS) == content
+    assert kinds(scaffolded(root, force=True))[MODELS] == "replaced"
 
 
 def test_directory_in_the_place_of_a_file(root: Path) -> None:
@@ -456,7 +455,7 @@ def test_names_of_descriptions_stay(root: Path) -> None:
     described = {column["name"]: column["description"] for column in table_of(root, "sizes")["columns"]}
     assert described["Grüße"] == "{{ doc('shop__sizes__gr_e_2') }}"
     assert len(set(described.values())) == 3
-    (model,) = document(root, "models/silver/shop/slv_shop__sizes.yml")["models"]
+    model = model_of(root, "slv_shop__sizes")
     assert {column["name"]: column["description"] for column in model["columns"]}.items() >= {
         "Grüße": described["Grüße"],
         "Gräße": described["Gräße"],

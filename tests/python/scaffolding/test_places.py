@@ -15,7 +15,7 @@ from alluvium import AlluviumError
 from alluvium.scaffolding import Scaffold
 from alluvium.scaffolding.report import print_scaffold
 
-from .project import SOURCES, document, kinds, landed, read, scaffolded, table_of
+from .project import SOURCES, columns_of, document, kinds, landed, read, scaffolded, table_of
 
 SILVER = "models/silver/shop"
 
@@ -62,8 +62,7 @@ def test_yaml_that_was_indented_anew(root: Path) -> None:
     assert all(line in read(root, SOURCES).splitlines() for line in kept.splitlines())
     assert [column["name"] for column in table_of(root)["columns"]] == ["order_id", "note", "channel"]
     assert table_of(root, "items")["config"]["meta"]["cdc"]["key"] == ["item_id"]
-    (model,) = document(root, f"{SILVER}/slv_shop__orders.yml")["models"]
-    assert [column["name"] for column in model["columns"]][2] == "channel"
+    assert columns_of(root, "slv_shop__orders")[2] == "channel"
     assert set(kinds(scaffolded(root)).values()) == {"same"}
 
 
@@ -99,17 +98,14 @@ def test_files_that_were_moved(root: Path) -> None:
     (project / SILVER).rename(project / "models/orders")
     (project / "models/_docs/shop.md").rename(project / "models/docs/columns.md")
     (project / SOURCES).rename(project / "models/sources.yaml")
-    (project / "models/orders/slv_shop__orders.yml").rename(project / "models/orders/living.yml")
+    (project / "models/orders/shop__orders.yml").rename(project / "models/rows.yml")
     assert set(kinds(scaffolded(root)).values()) == {"same"}
     more_landed(root)
     found = changed(scaffolded(root))
     assert {path: kind for path, kind in found.items() if kind != "new"} == {
         "models/sources.yaml": "added",
         "models/docs/columns.md": "added",
-        "models/orders/stg_shop__orders.yml": "added",
-        "models/orders/slv_shop__orders_state.yml": "added",
-        "models/orders/living.yml": "added",
-        "models/orders/slv_shop__orders_history.yml": "added",
+        "models/rows.yml": "added",
     }
     assert {path.partition("shop__")[2][:5] for path, kind in found.items() if kind == "new"} == {"items"}
 

@@ -13,11 +13,16 @@ from sqlfluff.core import FluffConfig, Linter
 
 from alluvium import AlluviumError, cli
 from alluvium.inspection import inspect
+<<<<<<< HEAD
 from alluvium.scaffolding import Choices, plan
 from alluvium.scaffolding.yaml_text import EditError, inserted, with_item
+=======
+from alluvium.scaffolding import plan
+from alluvium.scaffolding.yaml_text import EditError, inserted, with_items
+>>>>>>> cecf9ec (One YAML for the models of an entity: a column is described once, and named by an alias after that)
 from alluvium.templates import scalar
 
-from .project import SOURCES, document, kinds, landed, read, scaffolded, table_of
+from .project import MODELS, SOURCES, columns_of, document, kinds, landed, model_of, read, scaffolded, table_of
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -27,7 +32,9 @@ def test_files_of_an_entity(root: Path) -> None:
     assert set(kinds(scaffold).values()) == {"new"}
     models = {path.removeprefix("models/silver/shop/") for path in kinds(scaffold) if "silver" in path}
     names = ("stg_shop__orders", "qrn_shop__orders", "slv_shop__orders_state", "slv_shop__orders")
-    assert models == {f"{name}.{end}" for name in (*names, "slv_shop__orders_history") for end in ("sql", "yml")}
+    assert models == {*(f"{name}.sql" for name in (*names, "slv_shop__orders_history")), "shop__orders.yml"}
+    assert [model["name"] for model in document(root, MODELS)["models"]] == [*names, "slv_shop__orders_history"]
+    assert read(root, MODELS).count("doc('shop__orders__note')") == 1, "a column is described once"
     table = table_of(root)
     assert table["external"] == {
         "location": str(root / "landing" / "shop.public.orders"),
@@ -83,20 +90,12 @@ def test_new_entities_and_columns_are_added(root: Path) -> None:
     assert changed == {
         SOURCES: "added",
         "models/_docs/shop.md": "added",
-        "models/silver/shop/stg_shop__orders.yml": "added",
-        "models/silver/shop/slv_shop__orders_state.yml": "added",
-        "models/silver/shop/slv_shop__orders.yml": "added",
+        MODELS: "added",
     }
     assert "data_type: string # checked" in read(root, SOURCES), "what was edited stays"
     assert [column["name"] for column in table_of(root)["columns"]] == ["order_id", "note", "channel"]
     assert table_of(root, "items")["config"]["meta"]["cdc"]["key"] == ["item_id"]
-    (model,) = document(root, "models/silver/shop/slv_shop__orders.yml")["models"]
-    assert [column["name"] for column in model["columns"]][:4] == [
-        "order_id",
-        "note",
-        "channel",
-        "_cdc_unresolved_columns",
-    ]
+    assert columns_of(root, "slv_shop__orders")[:4] == ["order_id", "note", "channel", "_cdc_unresolved_columns"]
     assert "{% docs shop__items__item_id %}" in read(root, "models/_docs/shop.md")
     assert set(kinds(scaffolded(root)).values()) == {"same"}
 
@@ -117,7 +116,7 @@ def test_deletes_and_prefix(root: Path) -> None:
     sql = read(root, "models/silver/shop/slv_shop__orders_state.sql")
     assert '"delete_policy": "hard"' in sql
     assert '{{ alluvium.current_state(ref("stg_shop__orders")) }}' in sql
-    (model,) = document(root, "models/silver/shop/slv_shop__orders.yml")["models"]
+    model = model_of(root, "slv_shop__orders")
     assert list(model["data_tests"][0]) == ["alluvium.unique_combination"]
     (root / "project" / "dbt_project.yml").write_text("name: alluvium\n", encoding="utf-8")
     scaffolded(root, force=True)
@@ -134,8 +133,7 @@ def test_odd_names(root: Path) -> None:
     named = [column["description"].split("'")[1] for column in table["columns"]]
     assert len(set(named)) == len(columns)
     assert all(f"{{% docs {name} %}}" in docs for name in named)
-    (model,) = document(root, "models/silver/shop/slv_shop__gr_e_2.yml")["models"]
-    assert [column["name"] for column in model["columns"]][: len(columns)] == list(columns)
+    assert columns_of(root, "slv_shop__gr_e_2")[: len(columns)] == list(columns)
 
 
 def test_names_that_look_like_jinja(root: Path) -> None:
@@ -156,7 +154,7 @@ def test_names_that_look_like_jinja(root: Path) -> None:
     }
     for name, column in zip(names, table["columns"], strict=True):
         assert described[column["description"].split("'")[1]].startswith(f"Column {name} of {{{{x}}}}: ")
-    (model,) = document(root, "models/silver/shop/slv_shop__x.yml")["models"]
+    model = model_of(root, "slv_shop__x")
     assert [column["name"] for column in model["columns"]][: len(names)] == [one["name"] for one in table["columns"]]
     assert "key: {{id}}" in get_rendered(model["description"], {})
     again = scaffolded(root, entities=["{{x}}"])
@@ -198,8 +196,7 @@ def test_name_of_a_key_in_dbts_own_tests(root: Path, name: str, is_quoted: bool)
         said = f"        config: {{meta: {{cdc: {{key: [{name}]}}}}}}\n        columns:\n"
         sources.write_text(text.replace("        columns:\n", said), "utf-8")
         scaffolded(root, entities=["keyed"])
-    (model,) = document(root, "models/silver/shop/slv_shop__keyed.yml")["models"]
-    column = model["columns"][0]
+    column = model_of(root, "slv_shop__keyed")["columns"][0]
     assert (column["name"], column["data_tests"], column.get("quote", False)) == (name, ["not_null"], is_quoted)
 
 
@@ -215,8 +212,7 @@ def test_table_without_a_key(root: Path) -> None:
     landed(root / "landing", "shop.public.log", {"text": "a"}, {"text": "a"})
     scaffolded(root, entities=["log"], history=True)
     assert "key" not in str(table_of(root, "log").get("config", {}))
-    (model,) = document(root, "models/silver/shop/slv_shop__log.yml")["models"]
-    assert "data_tests" not in model, "its key is not known yet, and either answer holds"
+    assert "data_tests" not in model_of(root, "slv_shop__log"), "its key is not known yet, and either answer holds"
     assert not (root / "project/models/silver/shop/slv_shop__log_history.sql").exists()
 
 
@@ -232,21 +228,13 @@ def test_yaml_of_the_samples_has_the_same_columns(root: Path) -> None:
     """The models of the shop were written by hand: what a scaffold says of its own columns is what they say."""
     (root / "project" / "dbt_project.yml").write_text("name: alluvium\n", encoding="utf-8")
     scaffolded(root, history=True)
-    for name in (
-        "stg_shop__orders",
-        "qrn_shop__orders",
-        "slv_shop__orders_state",
-        "slv_shop__orders",
-        "slv_shop__orders_history",
-    ):
-        (ours,) = document(root, f"models/silver/shop/{name}.yml")["models"]
-        (theirs,) = yaml.safe_load((REPOSITORY / f"models/silver/shop/{name}.yml").read_text(encoding="utf-8"))[
-            "models"
-        ]
-        own, by_hand = (
-            [column for column in model["columns"] if column["name"].startswith("_")] for model in (ours, theirs)
-        )
-        assert own == by_hand, name
+    ours, theirs = (
+        yaml.safe_load((folder / MODELS).read_text("utf-8"))["models"] for folder in (root / "project", REPOSITORY)
+    )
+    for own, by_hand in zip(ours, theirs, strict=True):
+        assert own["name"] == by_hand["name"]
+        columns = ([one for one in model["columns"] if one["name"].startswith("_")] for model in (own, by_hand))
+        assert next(columns) == next(columns), own["name"]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +249,7 @@ def test_refusals(root: Path, source: str, entities: tuple[str, ...], message: s
 
 def test_command(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["scaffold", str(root / "landing"), "--source", "shop", "--project-dir", str(root / "project")]
-    for more, expected, is_there in ((["--dry-run"], "10 files to write.", False), ([], "10 files written.", True)):
+    for more, expected, is_there in ((["--dry-run"], "7 files to write.", False), ([], "7 files written.", True)):
         monkeypatch.setattr("sys.argv", ["alluvium", *arguments, *more])
         with pytest.raises(SystemExit) as ended:
             cli.main()
@@ -283,16 +271,15 @@ def test_item_is_put_where_it_belongs() -> None:
 
 def test_item_takes_the_place_of_another() -> None:
     text = "a:\n- name: x # first\n  b: [1]\n\n# about y\n- name: y\nc: 1\n"
-    assert with_item(text, ["a", ("name", "x")], "  - name: z\n    d: 1\n") == text.replace(
-        "- name: x # first\n  b: [1]\n", "- name: z\n  d: 1\n"
-    )
-    assert with_item(text, ["a", ("name", "y")], "- name: z\n") == text.replace("- name: y", "- name: z")
-    for missing in ("y", "z"):
+    z = ("  - name: z\n    d: 1\n", {"name": "z", "d": 1})
+    assert with_items(text, ["a"], {"x": z}) == text.replace("- name: x # first\n  b: [1]\n", "- name: z\n  d: 1\n")
+    assert with_items(text, ["a"], {"y": z}) == text.replace("- name: y\n", "- name: z\n  d: 1\n")
+    for path, name in ((["c"], "y"), (["a"], "z")):
         with pytest.raises(EditError):
-            with_item(text, ["a" if missing == "z" else "c", ("name", missing)], "- name: z\n")
+            with_items(text, [*path], {name: z})
     for other in ("a: [{name: x}]\n", "a:\n  -\n    name: x\n"):
         with pytest.raises(EditError):
-            with_item(other, ["a", ("name", "x")], "- name: z\n")
+            with_items(other, ["a"], {"x": z})
 
 
 @pytest.mark.parametrize(
