@@ -14,7 +14,7 @@ import yaml
 from alluvium.templates import scalar
 
 from .names import numbered
-from .project import newline_of
+from .project import newline_of, same_lines
 from .yaml_text import EditError, inserted, with_items
 
 if TYPE_CHECKING:
@@ -47,10 +47,11 @@ def with_models(text: str, models: Mapping[str, Mapping[str, Any]], *, may_be_an
     """
     said = {entry["name"]: normal(entry) for entry in _entries(text)}
     changed = {name: model for name, model in models.items() if said.get(name) != model}
-    if changed and said and may_be_anew:
-        return text_of_file(models.values()).replace("\n", newline_of(text))
     longer = [name for name in changed if has_columns(said.get(name, {})) and only_adds(changed[name], said[name])]
     replaced = {name: model for name, model in changed.items() if name not in longer}
+    is_in_this_form = all(map(has_columns, said.values())) and same_lines(text) == text_of_file(said.values())
+    if changed and said and may_be_anew and (replaced or is_in_this_form):
+        return text_of_file(models.values()).replace("\n", newline_of(text))
     if replaced:
         text = _with_replaced(text, replaced, models)
     for name in longer:

@@ -73,6 +73,7 @@ def test_yaml_beside_each_model_stays(root: Path) -> None:
     for name in NAMES:
         assert ("channel" in columns_of(root, name)) == ("qrn" not in name), "and nothing describes it twice"
     assert files(root) == {*texts}
+    assert all(has_lines_of(read(root, path), text) for path, text in texts.items())
 
 
 def test_answer_reaches_yaml_beside_each_model(root: Path) -> None:
