@@ -136,6 +136,16 @@ def test_key_that_is_gone(root: Path) -> None:
     assert "_cdc_row_hash" in columns_of(root, "slv_shop__orders_state")
 
 
+def test_key_that_is_gone_from_a_file_with_comments(root: Path) -> None:
+    """It would have to be written anew, without them."""
+    scaffolded(root, history=True)
+    edited(root, MODELS, "version: 2\n", "version: 2 # mine\n")
+    edited(root, SOURCES, "key: [order_id]", "key: []")
+    before = read(root, MODELS)
+    assert kinds(scaffolded(root))[MODELS] == "kept"
+    assert read(root, MODELS) == before
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_no_model_is_described_twice(root: Path, force: bool) -> None:
     """Where a YAML cannot be read that may describe it, none is written: dbt refuses two of one model."""
