@@ -13,13 +13,8 @@ from sqlfluff.core import FluffConfig, Linter
 
 from alluvium import AlluviumError, cli
 from alluvium.inspection import inspect
-<<<<<<< HEAD
 from alluvium.scaffolding import Choices, plan
-from alluvium.scaffolding.yaml_text import EditError, inserted, with_item
-=======
-from alluvium.scaffolding import plan
 from alluvium.scaffolding.yaml_text import EditError, inserted, with_items
->>>>>>> cecf9ec (One YAML for the models of an entity: a column is described once, and named by an alias after that)
 from alluvium.templates import scalar
 
 from .project import MODELS, SOURCES, columns_of, document, kinds, landed, model_of, read, scaffolded, table_of
