@@ -159,7 +159,7 @@ def test_second_build_appends_and_merges_nothing(project: Project) -> None:
 
 
 def test_statements_of_a_build(project: Project) -> None:
-    """With nothing new, and with new files. In the first run of a session a log sends one less: it refreshes nothing."""
+    """With nothing new, and with new files. In its first run a session has nothing to refresh: one less for a log."""
     nodes = project.feeds["landed"].nodes
     idle, small = (
         {role: [sql for sql in outcome.statements[nodes[role]] if "set alluvium." not in sql] for role in nodes}
