@@ -19,6 +19,7 @@ select
     count(*) as row_count
 from {{ change_log }}
 where _cdc_kind = 'change'
-group by {{ (alluvium._column_list(feed.key) + [alluvium._position_of_event(feed)] + (["_cdc_op = 'r'"] if feed.full_dumps else [])) | join(", ") }}
+{%- set grouped = alluvium._column_list(feed.key) + [alluvium._position_of_event(feed)] %}
+group by {{ (grouped + (["_cdc_op = 'r'"] if feed.full_dumps else [])) | join(", ") }}
 having count(distinct struct(_cdc_op, _cdc_unavailable_columns, {{ alluvium._image_of_event(feed) }})) > 1
 {%- endmacro %}

@@ -21,7 +21,8 @@
 {# Of a column in the list of a view's. #}
 {% macro get_column_comment_sql(column_name, column_dict) -%}
     {%- set description = (column_dict.get(column_name) or {}).description -%}
-    {{ alluvium._quoted_identifier(column_name) }}{{ " comment " ~ alluvium._string_literal(description) if description }}
+    {{ alluvium._quoted_identifier(column_name) }}
+    {{- " comment " ~ alluvium._string_literal(description) if description }}
 {%- endmacro %}
 
 

@@ -9,7 +9,9 @@ images as (
     select
         *,
         lead(if(is_image_before, {{ alluvium._values_before(feed) | indent(8) }}, null))
-            over (partition by file_path, file_length order by file_block_start, record_order, is_image_before) as values_before
+            over (
+                partition by file_path, file_length order by file_block_start, record_order, is_image_before
+            ) as values_before
     from numbered
 ),
 
@@ -33,7 +35,8 @@ struct(
     image_reject_reason as reject_reason,
     struct(
         {%- for column in feed.columns %}
-        {{ alluvium._value_of(column.name) }} as {{ alluvium._quoted_identifier(column.name) }}{{ "," if not loop.last }}
+        {{ alluvium._value_of(column.name) }} as {{ alluvium._quoted_identifier(column.name) }}
+        {{- "," if not loop.last }}
         {%- endfor %}
     ) as image
 )
@@ -64,7 +67,10 @@ struct(
 is_image_before,
 if(is_image_before, 'd', record_op) as op,
 if({{ alluvium._takes_before_image(feed) }}, record_before, record_after) as row_image,
-try_cast(coalesce(get_json_object(value, '{{ record }}.payload.ts_ns'), get_json_object(value, '{{ record }}.ts_ns')) as bigint) as connector_ts_ns
+try_cast(
+    coalesce(get_json_object(value, '{{ record }}.payload.ts_ns'), get_json_object(value, '{{ record }}.ts_ns'))
+    as bigint
+) as connector_ts_ns
 {%- endmacro %}
 
 
@@ -74,7 +80,9 @@ try_cast(coalesce(get_json_object(value, '{{ record }}.payload.ts_ns'), get_json
 
 
 {% macro _images_of_record() -%}
-lateral view explode(if(record_op = 'u' and record_before is not null, array(false, true), array(false))) images as is_image_before
+lateral view
+    explode(if(record_op = 'u' and record_before is not null, array(false, true), array(false))) images
+    as is_image_before
 {%- endmacro %}
 
 

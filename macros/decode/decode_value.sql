@@ -37,7 +37,11 @@
                 when 'io.debezium.time.Date' then date_add(date '1970-01-01', try_cast({{ text }} as int))
                 when 'org.apache.kafka.connect.data.Date' then date_add(date '1970-01-01', try_cast({{ text }} as int))
                 when 'io.debezium.time.IsoDate'
-                    then if({{ text }} rlike '^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}Z?$', try_cast(rtrim('Z', {{ text }}) as date), null)
+                    then if(
+                        {{ text }} rlike '^[+-]?[0-9]{4,}-[0-9]{2}-[0-9]{2}Z?$',
+                        try_cast(rtrim('Z', {{ text }}) as date),
+                        null
+                    )
             end
 {%- endmacro %}
 
@@ -51,7 +55,11 @@
     case
                 {{ alluvium._infinite_timestamps(feed, text, epoch ~ "{}") }}
                 when {{ alluvium._semantic_type_sql(column, feed) }} = 'io.debezium.time.IsoTimestamp'
-                    then if({{ text }} rlike '{{ alluvium._iso_timestamp_pattern() }}Z?$', {{ alluvium._cast_iso_timestamp("rtrim('Z', " ~ text ~ ")", "timestamp_ntz") }}, null)
+                    then if(
+                        {{ text }} rlike '{{ alluvium._iso_timestamp_pattern() }}Z?$',
+                        {{ alluvium._cast_iso_timestamp("rtrim('Z', " ~ text ~ ")", "timestamp_ntz") }},
+                        null
+                    )
                 else {{ epoch }}{{ alluvium._microseconds(column, feed, text, "Timestamp") }}
             end
 {%- endmacro %}
@@ -62,7 +70,11 @@
     case
                 {{ alluvium._infinite_timestamps(feed, text, "timestamp_micros({})") }}
                 when {{ alluvium._semantic_type_sql(column, feed) }} = 'io.debezium.time.ZonedTimestamp'
-                    then if({{ text }} rlike '{{ alluvium._iso_timestamp_pattern() }}(Z|[+-][0-9]{2}(:?[0-9]{2}){0,2})$', {{ alluvium._cast_iso_timestamp(text, "timestamp") }}, null)
+                    then if(
+                        {{ text }} rlike '{{ alluvium._iso_timestamp_pattern() }}(Z|[+-][0-9]{2}(:?[0-9]{2}){0,2})$',
+                        {{ alluvium._cast_iso_timestamp(text, "timestamp") }},
+                        null
+                    )
                 else timestamp_micros({{ alluvium._microseconds(column, feed, text, "Timestamp") }})
             end
 {%- endmacro %}
@@ -75,8 +87,13 @@
 #}
 {% macro _infinite_timestamps(feed, text, value) -%}
     {%- set is_postgresql = feed.connector == "postgresql" -%}
-    when {{ text }} in ('infinity'{{ ", '9223372036854775807'" if is_postgresql }}){{ " or startswith(" ~ text ~ ", '+29227899')" if is_postgresql }} then {{ value.format("9223372036825200000") }}
-                when {{ text }} in ('-infinity'{{ ", '-9223372036854775808'" if is_postgresql }}){{ " or startswith(" ~ text ~ ", '-29227505') or startswith(" ~ text ~ ", '+29227505')" if is_postgresql }} then {{ value.format("-9223372036832400000") }}
+    when {{ text }} in ('infinity'{{ ", '9223372036854775807'" if is_postgresql }})
+                {{- " or startswith(" ~ text ~ ", '+29227899')" if is_postgresql }}
+                    then {{ value.format("9223372036825200000") }}
+                when {{ text }} in ('-infinity'{{ ", '-9223372036854775808'" if is_postgresql }})
+                {{- " or startswith(" ~ text ~ ", '-29227505') or startswith(" ~ text ~ ", '+29227505')"
+                    if is_postgresql }}
+                    then {{ value.format("-9223372036832400000") }}
 {%- endmacro %}
 
 
@@ -93,10 +110,15 @@
 {% macro _microseconds(column, feed, text, kind) -%}
     case {{ alluvium._semantic_type_sql(column, feed) }}
                     when 'io.debezium.time.{{ kind }}' then try_multiply(try_cast({{ text }} as bigint), 1000)
-                    when 'org.apache.kafka.connect.data.{{ kind }}' then try_multiply(try_cast({{ text }} as bigint), 1000)
+                    when 'org.apache.kafka.connect.data.{{ kind }}'
+                        then try_multiply(try_cast({{ text }} as bigint), 1000)
                     when 'io.debezium.time.Micro{{ kind }}' then try_cast({{ text }} as bigint)
                     when 'io.debezium.time.Nano{{ kind }}'
-                        then if(try_cast({{ text }} as bigint) % 1000 = 0, try_cast({{ text }} as bigint) div 1000, null)
+                        then if(
+                            try_cast({{ text }} as bigint) % 1000 = 0,
+                            try_cast({{ text }} as bigint) div 1000,
+                            null
+                        )
                 end
 {%- endmacro %}
 
@@ -114,7 +136,11 @@
                 array({{ microseconds }}),
                 us -> if(us is null, null, format_string(
                     '%s%02d:%02d:%02d.%06d',
-                    if(us < 0, '-', ''), abs(us) div 3600000000, abs(us) div 60000000 % 60, abs(us) div 1000000 % 60, abs(us) % 1000000
+                    if(us < 0, '-', ''),
+                    abs(us) div 3600000000,
+                    abs(us) div 60000000 % 60,
+                    abs(us) div 1000000 % 60,
+                    abs(us) % 1000000
                 ))
             )[0]
     {%- endif -%}
@@ -147,7 +173,8 @@
                 bytes -> try_cast(nullif(greatest(aggregate(
                     slice(sequence(1, 8), 1, length(bytes)),
                     cast(0 as bigint),
-                    (bits, i) -> bits + shiftleft(cast(conv(hex(substring(bytes, i, 1)), 16, 10) as bigint), 8 * (i - 1))
+                    (bits, i) -> bits
+                        + shiftleft(cast(conv(hex(substring(bytes, i, 1)), 16, 10) as bigint), 8 * (i - 1))
                 ), -1), -1) as {{ column.data_type }})
             )[0]
 {%- endmacro %}
@@ -155,7 +182,11 @@
 
 {# An element that does not fit becomes NULL, and _is_misfit counts those. #}
 {% macro _decode_array(column, feed, text) -%}
-    {%- set element = {"name": column.name, "data_type": column.data_type[6:-1], "cdc": {"semantic_type": column.cdc.semantic_type}} -%}
+    {%- set element = {
+        "name": column.name,
+        "data_type": column.data_type[6:-1],
+        "cdc": {"semantic_type": column.cdc.semantic_type},
+    } -%}
     {%- set is_decimal = element.data_type.startswith("decimal") -%}
     {%- if element.data_type == "string" and (column.cdc.semantic_type or "").endswith("Decimal") -%}
         {#- decimal_text takes no elements: Spark calls no Python function in a lambda. -#}

@@ -13,7 +13,11 @@
         {%- do unwrapped.append("get_json_object(field, '" ~ path ~ "')") -%}
     {%- endfor -%}
     transform_values(
-            from_json(transform(array({{ document }}), json -> {{ alluvium._with_quoted_constants("json") }})[0], 'map<string,string>', {{ alluvium._json_options() }}),
+            from_json(
+                transform(array({{ document }}), json -> {{ alluvium._with_quoted_constants("json") }})[0],
+                'map<string,string>',
+                {{ alluvium._json_options() }}
+            ),
             (name, field) -> if(startswith(field, '{"$'), coalesce({{ unwrapped | join(", ") }}, field), field)
         )
 {%- endmacro %}

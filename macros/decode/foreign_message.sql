@@ -8,8 +8,13 @@
     case
         when verdict rlike '^(invalid_utf8|unreadable_file|malformed_json)' then verdict
         {#- Fields of an envelope's row are none of the message's. #}
-        when verdict is not null{% if feed.shape != "envelope" %} or arrays_overlap(unknown_columns, {{ alluvium._fields_of_forms(forms) }}){% endif %}
-            then coalesce(concat('foreign_message: ', {{ alluvium._format_of_message(feed, forms) | indent(12) }}), verdict)
+        when verdict is not null
+            {%- if feed.shape != "envelope" %}
+            or arrays_overlap(unknown_columns, {{ alluvium._fields_of_forms(forms) }})
+            {%- endif %}
+            then coalesce(
+                concat('foreign_message: ', {{ alluvium._format_of_message(feed, forms) | indent(16) }}), verdict
+            )
     end
 {%- endmacro %}
 
@@ -25,13 +30,14 @@
     ~ ", '$.payload'), " ~ record ~ ")" -%}
 {#- The fields of a row are there already: most records are of no form by these alone. -#}
 {%- set row = "from_json(" ~ record ~ ", 'map<string,string>')" if feed.shape == "envelope" else "row_image" -%}
+{%- set marks = "array<struct<path:string,pattern:string>>" -%}
 coalesce(
     transform(
         array(map_keys({{ row }})),
         names -> filter(
             from_json(
                 {{ alluvium._string_literal(tojson(forms | selectattr("has") | list)) }},
-                'array<struct<format:string,has:array<string>,may_have:array<string>,marks:array<struct<path:string,pattern:string>>>>'
+                'array<struct<format:string,has:array<string>,may_have:array<string>,marks:{{ marks }}>>'
             ),
             form -> size(array_except(form.has, names)) = 0
                 and (form.may_have is null or size(array_except(names, concat(form.has, form.may_have))) = 0)
@@ -41,7 +47,12 @@ coalesce(
     {%- for form in forms if not form.has -%}
     ,
     {%- set objects = "filter(map_values(" ~ row ~ "), item -> startswith(item, '{'))" %}
-    if(size({{ objects }}) > 0 and forall({{ objects }}, item -> item rlike {{ alluvium._string_literal(form.marks[0].pattern) }}), {{ alluvium._string_literal(form.format) }}, null)
+    if(
+        size({{ objects }}) > 0
+            and forall({{ objects }}, item -> item rlike {{ alluvium._string_literal(form.marks[0].pattern) }}),
+        {{ alluvium._string_literal(form.format) }},
+        null
+    )
     {%- endfor %}
 )
 {%- endmacro %}

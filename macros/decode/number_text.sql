@@ -5,7 +5,11 @@
 #}
 {% macro _number_text(column, feed, text) -%}
     {%- if column.cdc.unsigned and feed.bigint_unsigned_handling_mode == "long" -%}
-        if({{ text }} like '-%', cast(try_cast({{ text }} as decimal(20, 0)) + 18446744073709551616 as string), {{ text }})
+        if(
+            {{ text }} like '-%',
+            cast(try_cast({{ text }} as decimal(20, 0)) + 18446744073709551616 as string),
+            {{ text }}
+        )
     {%- elif feed.decimal_format == "numeric" -%}
         {{ text }}
     {%- else -%}
@@ -15,7 +19,11 @@
                 when {{ type }} like 'org.apache.kafka.connect.data.Decimal:%'
                     then concat({{ alluvium._unscaled_value(text) }}, 'E-', split_part({{ type }}, ':', 2))
                 when {{ type }} = 'io.debezium.data.VariableScaleDecimal' and startswith({{ text }}, '{')
-                    then concat({{ alluvium._unscaled_value("get_json_object(" ~ text ~ ", '$.value')") }}, 'E', -cast(get_json_object({{ text }}, '$.scale') as int))
+                    then concat(
+                        {{ alluvium._unscaled_value("get_json_object(" ~ text ~ ", '$.value')") }},
+                        'E',
+                        -cast(get_json_object({{ text }}, '$.scale') as int)
+                    )
                 when {{ type }} = 'io.debezium.data.VariableScaleDecimal' then {{ text }}
             end
     {%- endif -%}
@@ -40,7 +48,9 @@
     {%- set type = alluvium._semantic_type_sql(column, feed) -%}
     case
                 when {{ type }} = 'io.debezium.data.VariableScaleDecimal' and startswith({{ text }}, '{')
-                    then decimal_text(get_json_object({{ text }}, '$.value'), cast(get_json_object({{ text }}, '$.scale') as int))
+                    then decimal_text(
+                        get_json_object({{ text }}, '$.value'), cast(get_json_object({{ text }}, '$.scale') as int)
+                    )
                 when {{ type }} like 'org.apache.kafka.connect.data.Decimal%'
                     then decimal_text({{ text }}, try_cast(split_part({{ type }}, ':', 2) as int))
                 else {{ text }}
@@ -57,10 +67,15 @@
     transform(
                         array(hex({{ alluvium._base64_bytes(text) }})),
                         digits -> transform(
-                            array(if(length(digits) between 2 and 32, lpad(digits, 32, if(digits >= '8', 'F', '0')), null)),
+                            array(
+                                if(length(digits) between 2 and 32, lpad(digits, 32, if(digits >= '8', 'F', '0')), null)
+                            ),
                             wide -> cast(
-                                (cast(conv(left(wide, 16), 16, -10) as decimal(20, 0)) + if(wide >= '8', 1, 0)) * 18446744073709551616
-                                + cast(conv(right(wide, 16), 16, 10) as decimal(20, 0)) - if(wide >= '8', 18446744073709551616, 0) as string
+                                (cast(conv(left(wide, 16), 16, -10) as decimal(20, 0)) + if(wide >= '8', 1, 0))
+                                    * 18446744073709551616
+                                + cast(conv(right(wide, 16), 16, 10) as decimal(20, 0))
+                                - if(wide >= '8', 18446744073709551616, 0)
+                                as string
                             )
                         )[0]
                     )[0]
@@ -77,5 +92,6 @@
     {%- set exponent = "coalesce(try_cast(nullif(split_part(upper(" ~ text ~ "), 'E', 2), '') as int), 0)" -%}
     rtrim('0', replace({{ mantissa }}, '.')) rlike '[1-9]'
             and length(split_part({{ mantissa }}, '.', 2)) - {{ exponent }}
-            - length(replace({{ mantissa }}, '.')) + length(rtrim('0', replace({{ mantissa }}, '.'))) > {{ alluvium._decimal_scale(column.data_type) }}
+            - length(replace({{ mantissa }}, '.')) + length(rtrim('0', replace({{ mantissa }}, '.')))
+            > {{ alluvium._decimal_scale(column.data_type) }}
 {%- endmacro %}

@@ -3,8 +3,8 @@
     the keys that it names.
 #}
 {% macro _numbered_lines(feed, line, keys_of_lines) -%}
--- The line as JSON, before an object that says how long the line is: only where exactly one value is on the line, that object is the
--- second element. Spark reads an array up to its end and no further.
+-- The line as JSON, before an object that says how long the line is: only where exactly one value is on the line, that
+-- object is the second element. Spark reads an array up to its end and no further.
 parsed as (
     select
         *,
@@ -53,7 +53,9 @@ verdicts as (
 judged as (
     select
         *,
-        {{ alluvium._foreign_message(feed) | indent(8) }} as {{ "image_reject_reason" if alluvium._keeps_before_images(feed) else "reject_reason" }}
+        {{ alluvium._foreign_message(feed) | indent(8) }} as {{
+            "image_reject_reason" if alluvium._keeps_before_images(feed) else "reject_reason"
+        }}
     from verdicts
 ),
 {%- if keys_of_lines %}
@@ -91,7 +93,9 @@ texts as (
     from sent
 ),
 
--- Each column's value{{ "" if feed.shape == "row" else ", and where the record says that its change lies in the order" }}.
+-- Each column's value{{
+    "" if feed.shape == "row" else ", and where the record says that its change lies in the order"
+}}.
 typed as (
     select
         *,
@@ -113,7 +117,9 @@ typed as (
 #}
 {% macro _line_number(feed) -%}
     {%- if feed.format == "json" -%}
-        {{ "dense_rank" if alluvium._keeps_before_images(feed) else "row_number" }}() over (partition by file_path, file_length order by file_block_start, record_order)
+        {{ "dense_rank" if alluvium._keeps_before_images(feed) else "row_number" }}() over (
+            partition by file_path, file_length order by file_block_start, record_order
+        )
     {%- else -%}
         record_order
     {%- endif -%}

@@ -17,7 +17,8 @@ conditions as (
             from (
                 select
                     {%- for column in alluvium._declared_columns(feed) %}
-                    typed.{{ alluvium._value_of(column.name) }} as {{ alluvium._quoted_identifier(column.name) }}{{ "," if not loop.last }}
+                    typed.{{ alluvium._value_of(column.name) }} as {{ alluvium._quoted_identifier(column.name) }}
+                    {{- "," if not loop.last }}
                     {%- endfor %}
             ) as declared
         ) as said

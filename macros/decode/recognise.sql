@@ -53,20 +53,7 @@ recognised as (
         {%- if feed.purge_filter %}
         {{ alluvium._other_image(feed) | indent(8) }} as other_image,
         {%- endif %}
-        {{ alluvium._record_kind(
-            feed,
-            "case"
-            ~ ("\n                when record_op = 'u' and record_after is null then 'rejected'" if feed.connector == "mongodb" else "")
-            ~ "\n                when record_op in ('c', 'u', 'd', 'r') then 'change'"
-            ~ "\n                when record_op = 't' then 'truncate'"
-            ~ "\n                when record_op = 'm' and record_source is not null then 'message'"
-            ~ "\n                when record_op is not null then 'rejected'"
-            ~ "\n                when record_status in ('BEGIN', 'END') and " ~ alluvium._has_only_fields(feed, ["status", "id", "event_count", "data_collections", "ts_ms"]) ~ " then 'transaction'"
-            ~ "\n                when record_databaseName is not null and " ~ alluvium._has_only_fields(feed, ["source", "ts_ms", "databaseName", "schemaName", "ddl", "tableChanges"]) ~ " then 'schema_change'"
-            ~ "\n                when record_ts_ms is not null and " ~ alluvium._has_only_fields(feed, ["ts_ms"]) ~ " then 'heartbeat'"
-            ~ "\n                else 'rejected'"
-            ~ "\n            end"
-        ) }} as kind,
+        {{ alluvium._record_kind(feed, alluvium._kind_of_envelope(feed)) }} as kind,
         timestamp_micros(coalesce(record_source.ts_us, try_multiply(record_source.ts_ms, 1000))) as source_ts,
         record_source.snapshot as snapshot,
         coalesce(record_source.gtid, record_source.txId, record_transaction.id) as transaction_id,
@@ -79,6 +66,31 @@ recognised as (
     {{ alluvium._images_of_record() | indent(4) }}
     {%- endif %}
 )
+{%- endmacro %}
+
+
+{% macro _kind_of_envelope(feed) -%}
+    case
+                {%- if feed.connector == "mongodb" %}
+                when record_op = 'u' and record_after is null then 'rejected'
+                {%- endif %}
+                when record_op in ('c', 'u', 'd', 'r') then 'change'
+                when record_op = 't' then 'truncate'
+                when record_op = 'm' and record_source is not null then 'message'
+                when record_op is not null then 'rejected'
+                when record_status in ('BEGIN', 'END')
+                    and {{ alluvium._has_only_fields(
+                        feed, ["status", "id", "event_count", "data_collections", "ts_ms"]
+                    ) }}
+                    then 'transaction'
+                when record_databaseName is not null
+                    and {{ alluvium._has_only_fields(
+                        feed, ["source", "ts_ms", "databaseName", "schemaName", "ddl", "tableChanges"]
+                    ) }}
+                    then 'schema_change'
+                when record_ts_ms is not null and {{ alluvium._has_only_fields(feed, ["ts_ms"]) }} then 'heartbeat'
+                else 'rejected'
+            end
 {%- endmacro %}
 
 
@@ -113,16 +125,22 @@ recognised as (
         {{ alluvium._record_kind(
             feed,
             "case"
-            ~ "\n                when record_op in ('c', 'u', 'd', 'r') and coalesce(fields['" ~ prefix ~ "op'], fields['" ~ prefix ~ "deleted']) is not null then 'change'"
+            ~ "\n                when record_op in ('c', 'u', 'd', 'r')"
+            ~ " and coalesce(fields['" ~ prefix ~ "op'], fields['" ~ prefix ~ "deleted']) is not null"
+            ~ "\n                    then 'change'"
             ~ alluvium._flattened_control_kinds(feed)
             ~ "\n                when record_op in ('c', 'u', 'd', 'r') then 'change'"
             ~ "\n                when record_op = 't' then 'truncate'"
             ~ "\n                else 'rejected'"
             ~ "\n            end"
         ) }} as kind,
-        timestamp_micros(try_multiply(try_cast(coalesce(fields['{{ prefix }}source_ts_ms'], fields['{{ prefix }}ts_ms']) as bigint), 1000)) as source_ts,
+        timestamp_micros(try_multiply(
+            try_cast(coalesce(fields['{{ prefix }}source_ts_ms'], fields['{{ prefix }}ts_ms']) as bigint), 1000
+        )) as source_ts,
         coalesce(fields['{{ prefix }}source_snapshot'], fields['{{ prefix }}snapshot']) as snapshot,
-        coalesce(fields['{{ prefix }}transaction_id'], fields['{{ prefix }}source_txId'], fields['{{ prefix }}txId']) as transaction_id,
+        coalesce(
+            fields['{{ prefix }}transaction_id'], fields['{{ prefix }}source_txId'], fields['{{ prefix }}txId']
+        ) as transaction_id,
         try_cast(fields['{{ prefix }}transaction_total_order'] as bigint) as transaction_order
         {%- for field, type in alluvium._source_fields(feed).items() %},
         {{ alluvium._flattened_source_field(field, type, prefix) }} as source_{{ field }}
@@ -187,7 +205,8 @@ operations as (
         *,
         case
             when lower(fields['{{ prefix }}deleted']) = 'true' then 'd'
-            when lower(fields['{{ prefix }}deleted']) <> 'false' then concat('{{ prefix }}deleted ', fields['{{ prefix }}deleted'])
+            when lower(fields['{{ prefix }}deleted']) <> 'false'
+                then concat('{{ prefix }}deleted ', fields['{{ prefix }}deleted'])
             else coalesce(fields['{{ prefix }}op'], 'u')
         end as record_op
     from rows
@@ -264,7 +283,10 @@ rows as (
         case
             when not is_wrapped then semantic_types
             when is_envelope
-                then {{ alluvium._semantic_types_of_fields("filter(from_json(" ~ record ~ "['schema'], '" ~ alluvium._envelope_schema_type() ~ "').fields, field -> field.field = 'after')[0].fields") | indent(16) }}
+                then {{ alluvium._semantic_types_of_fields(
+                    "filter(from_json(" ~ record ~ "['schema'], '" ~ alluvium._envelope_schema_type()
+                    ~ "').fields, field -> field.field = 'after')[0].fields"
+                ) | indent(16) }}
             else {{ alluvium._semantic_types_of_row(record) | indent(12) }}
         end as record_semantic_types
     from shapes
@@ -280,7 +302,10 @@ rows as (
 coalesce(
     {{ fields }}['op'] is not null
     and map_contains_key({{ fields }}, 'source')
-    and size(array_except(map_keys({{ fields }}), {{ alluvium._literal_array(["before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction"]) }})) = 0,
+    and size(array_except(
+        map_keys({{ fields }}),
+        {{ alluvium._literal_array(["before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction"]) }}
+    )) = 0,
     false
 )
 {%- endmacro %}
@@ -292,7 +317,14 @@ coalesce(
 map_concat(
     {#- Equal names would stop the run. #}
     map_filter(
-        coalesce(from_json(record_fields[if(record_fields['op'] = 'd', 'before', 'after')], 'map<string,string>', {{ alluvium._json_options() }}), cast(map() as map<string,string>)),
+        coalesce(
+            from_json(
+                record_fields[if(record_fields['op'] = 'd', 'before', 'after')],
+                'map<string,string>',
+                {{ alluvium._json_options() }}
+            ),
+            cast(map() as map<string,string>)
+        ),
         (name, item) -> not startswith(name, '{{ prefix }}')
     ),
     transform_keys(
@@ -318,7 +350,8 @@ map_concat(
 #}
 {% macro _is_wrapped(feed, record) -%}
 map_contains_key({{ record }}, 'payload') and
-{%- if "payload" in alluvium._declared_columns(feed) | map(attribute="name") %} size({{ record }}) = 2 and {{ record }}['schema'] like '{"type":"struct",%"optional":%'
+{%- if "payload" in alluvium._declared_columns(feed) | map(attribute="name") %} size({{ record }}) = 2
+    and {{ record }}['schema'] like '{"type":"struct",%"optional":%'
 {%- else %} size(array_except(map_keys({{ record }}), array('schema', 'payload'))) = 0
     and startswith(coalesce({{ record }}['schema'], '{'), '{')
     and startswith(coalesce({{ record }}['payload'], '{'), '{')
@@ -341,7 +374,9 @@ recognised as (
         {{ alluvium._record_kind(feed, "'change'") }} as record_kind,
         {%- if feed.full_dumps %}
         {{ alluvium._time_of_dump(feed) | indent(8) }} as dump_time,
-        if(file_path rlike {{ alluvium._string_literal(feed.full_dumps.path) }}, 'last_in_data_collection', null) as snapshot,
+        if(
+            file_path rlike {{ alluvium._string_literal(feed.full_dumps.path) }}, 'last_in_data_collection', null
+        ) as snapshot,
         {%- else %}
         cast(null as string) as snapshot,
         {%- endif %}
@@ -369,11 +404,17 @@ recognised as (
             when trim(both ' \t\r\n' from value) = 'null' then 'tombstone'
             {%- if "payload" not in alluvium._declared_columns(feed) | map(attribute="name") %}
             {#- Only a short line is looked at. #}
-            when length(value) < 60 and regexp_replace(value, '[ \t\r\n]', '') in ('{"payload":null}', '{"schema":null,"payload":null}', '{"payload":null,"schema":null}') then 'tombstone'
+            when length(value) < 60
+                and regexp_replace(value, '[ \t\r\n]', '')
+                    in ('{"payload":null}', '{"schema":null,"payload":null}', '{"payload":null,"schema":null}')
+                then 'tombstone'
             {%- endif %}
             when {{ alluvium._is_malformed() }} then 'rejected'
             {%- if feed.store_envelope %}
-            when lines[0].metadata is not null and lines[0].value is null and get_json_object(value, '$.value') is null then 'tombstone'
+            when lines[0].metadata is not null
+                and lines[0].value is null
+                and get_json_object(value, '$.value') is null
+                then 'tombstone'
             {%- endif %}
             else {{ of_record }}
         end
@@ -410,7 +451,9 @@ lines[0].metadata.offset as kafka_offset,
 {{ partition }} as kafka_partition,
 cast(null as bigint) as kafka_offset,
     {%- endif %}
-{{ alluvium._part_of_name(feed.layout, "last_offset" if alluvium._has_last_offsets(feed) else "offset", "bigint") }} as file_offset
+{{ alluvium._part_of_name(
+    feed.layout, "last_offset" if alluvium._has_last_offsets(feed) else "offset", "bigint"
+) }} as file_offset
 {%- endmacro %}
 
 

@@ -137,7 +137,11 @@
             filter({{ fields }}, field -> coalesce(field.name, field.items.name) is not null),
             field -> struct(
                 field.field,
-                if(field.name is not null, concat_ws(':', field.name, field.parameters.scale), concat_ws(':', field.items.name, field.items.parameters.scale))
+                if(
+                    field.name is not null,
+                    concat_ws(':', field.name, field.parameters.scale),
+                    concat_ws(':', field.items.name, field.items.parameters.scale)
+                )
             )
         ))
 {%- endmacro %}

@@ -3,11 +3,15 @@
 #}
 {% macro _reject_reason(feed) -%}
     case
-        when read_error like 'invalid_utf8%' then concat('invalid_utf8: ', coalesce(nullif(substring(read_error, 15), ''), ''))
+        when read_error like 'invalid_utf8%'
+            then concat('invalid_utf8: ', coalesce(nullif(substring(read_error, 15), ''), ''))
         when read_error is not null then concat('unreadable_file: ', read_error)
         {%- if feed.format == "json" %}
         {#- Spark's JSON reader puts U+FFFD for bytes that are not UTF-8 and says nothing. #}
-        when value is not null and value <> decode(cast(value as binary), 'UTF-8') and not coalesce({{ alluvium._is_decided_despite_text(feed) }}, false) then 'invalid_utf8'
+        when value is not null
+            and value <> decode(cast(value as binary), 'UTF-8')
+            and not coalesce({{ alluvium._is_decided_despite_text(feed) }}, false)
+            then 'invalid_utf8'
         {%- endif %}
         when kind = 'rejected' and malformed then 'malformed_json'
         {%- if feed.connector == "mongodb" %}
@@ -17,7 +21,8 @@
         when kind = 'rejected' then 'unknown_shape'
         when kind in ('change', 'truncate') and source_position is null then 'missing_position'
         {%- if feed.key %}
-        when kind = 'change' and ({{ alluvium._misses_key(feed) }}) then concat('missing_key: ', {{ alluvium._missing_key_columns(feed) }})
+        when kind = 'change' and ({{ alluvium._misses_key(feed) }})
+            then concat('missing_key: ', {{ alluvium._missing_key_columns(feed) | indent(12) }})
         {%- if alluvium._compares_keys(feed) %}
         when kind = 'change' and size({{ alluvium._changed_key_columns(feed) | indent(8) }}) > 0
             then concat('changed_key: ', array_join({{ alluvium._changed_key_columns(feed) | indent(8) }}, ', '))
@@ -25,22 +30,26 @@
         {%- else %}
         when kind = 'change' and row_image is null then 'missing_key: no row image'
         {%- if feed.shape != "row" %}
-        when kind = 'change' and {{ alluvium._misses_before_image(feed) }} then concat('missing_before: ', {{ alluvium._missing_before_image(feed) }})
+        when kind = 'change' and {{ alluvium._misses_before_image(feed) }}
+            then concat('missing_before: ', {{ alluvium._missing_before_image(feed) }})
         when kind = 'change' and op = 'r' and snapshot = 'incremental' then 'incremental_snapshot'
         {%- endif %}
         {%- endif %}
         {%- set missing = alluvium._missing_values(feed) %}
         {%- if missing %}
-        when kind = 'change' and size({{ missing | indent(8) }}) > 0 then concat('missing_before: ', array_join({{ missing | indent(8) }}, ', '))
+        when kind = 'change' and size({{ missing | indent(8) }}) > 0
+            then concat('missing_before: ', array_join({{ missing | indent(8) }}, ', '))
         {%- endif %}
         {%- if feed.unknown_columns == "quarantine" %}
-        when kind = 'change'{{ " and op <> 'd'" if feed.key }} and unknown_columns is not null then concat('unknown_column: ', array_join(unknown_columns, ', '))
+        when kind = 'change'{{ " and op <> 'd'" if feed.key }} and unknown_columns is not null
+            then concat('unknown_column: ', array_join(unknown_columns, ', '))
         {%- endif %}
         {%- if alluvium._columns_without_unit(feed) %}
         when kind = 'change' and size({{ alluvium._ambiguous_columns(feed) | indent(8) }}) > 0
             then concat('ambiguous_unit: ', array_join({{ alluvium._ambiguous_columns(feed) | indent(8) }}, ', '))
         {%- endif %}
-        when kind {{ "in ('change', 'truncate')" if feed.apply_as_truncates else "= 'change'" }} and size({{ alluvium._misfit_columns(feed) | indent(8) }}) > 0
+        when kind {{ "in ('change', 'truncate')" if feed.apply_as_truncates else "= 'change'" }}
+            and size({{ alluvium._misfit_columns(feed) | indent(8) }}) > 0
             then concat('type_misfit: ', array_join({{ alluvium._misfit_columns(feed) | indent(8) }}, ', '))
     end
 {%- endmacro %}
@@ -108,7 +117,16 @@
 
 
 {% macro _missing_key_columns(feed) -%}
-    concat_ws(', ', {% for name in feed.key %}if(row_image is null or {{ alluvium._misses_key_column(feed, name) }}, {{ alluvium._string_literal(name) }}, null){{ ", " if not loop.last }}{% endfor %})
+    concat_ws(
+        ', ',
+        {%- for name in feed.key %}
+        if(
+            row_image is null or {{ alluvium._misses_key_column(feed, name) }},
+            {{ alluvium._string_literal(name) }},
+            null
+        ){{ "," if not loop.last }}
+        {%- endfor %}
+    )
 {%- endmacro %}
 
 
@@ -215,7 +233,8 @@
 {% macro _is_ambiguous(column) %}
     {%- set text = alluvium._text_of(column.name) -%}
     {%- set condition = "abs(try_cast({} as bigint)) between 1 and 253402300799999" -%}
-    {%- set condition = "exists(from_json(" ~ text ~ ", 'array<string>'), element -> " ~ condition.format("element") ~ ")"
+    {%- set condition =
+        "exists(from_json(" ~ text ~ ", 'array<string>'), element -> " ~ condition.format("element") ~ ")"
         if column.data_type.startswith("array") else condition.format(text) -%}
     {{ return("semantic_types[" ~ alluvium._string_literal(column.name) ~ "] is null and " ~ condition) }}
 {% endmacro %}

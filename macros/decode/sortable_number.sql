@@ -2,7 +2,12 @@
 {% macro _sortable_number(value, width) -%}
     if(
             {{ value }} < 0,
-            concat('0', translate(lpad(substring(cast({{ value }} as string), 2), {{ width }}, '0'), '0123456789', '9876543210')),
+            concat(
+                '0',
+                translate(
+                    lpad(substring(cast({{ value }} as string), 2), {{ width }}, '0'), '0123456789', '9876543210'
+                )
+            ),
             concat('1', lpad({{ value }}, {{ width }}, '0'))
         )
 {%- endmacro %}

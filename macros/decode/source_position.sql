@@ -69,7 +69,9 @@
     {%- set text = texts[0] if texts | length == 1 else "coalesce(" ~ texts | join(", ") ~ ")" -%}
     {%- if "unlike" in part -%}
         {%- set of_version = part.unlike.unless -%}
-        {%- set text = "if(source_" ~ part.unlike.field ~ " <=> source_" ~ fields[0].field ~ " and not coalesce(source_" ~ of_version.field ~ " rlike "
+        {%- set text =
+            "if(source_" ~ part.unlike.field ~ " <=> source_" ~ fields[0].field
+            ~ " and not coalesce(source_" ~ of_version.field ~ " rlike "
             ~ alluvium._string_literal(of_version.pattern) ~ ", false), null, " ~ text ~ ")" -%}
     {%- endif -%}
     {{ return(text) }}

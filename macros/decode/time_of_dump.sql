@@ -11,8 +11,9 @@
 {% macro _time_of_dump(feed) -%}
     {%- set path = alluvium._string_literal(feed.full_dumps.path) -%}
     {%- set text = "regexp_replace(regexp_extract(file_path, " ~ path ~ ", 1), '%(25)*[0-9A-Fa-f]{2}', ':')" -%}
+    {%- set time = "([-_.:T ]?[0-9]{2}([-_.:]?[0-9]{2}([-_.:]?[0-9]{2}([.][0-9]+)?)?)?)?" -%}
     if(
-            {{ text }} rlike '^(19|20|21)[0-9]{2}[-_.]?[0-9]{2}[-_.]?[0-9]{2}([-_.:T ]?[0-9]{2}([-_.:]?[0-9]{2}([-_.:]?[0-9]{2}([.][0-9]+)?)?)?)?Z?$',
+            {{ text }} rlike '^(19|20|21)[0-9]{2}[-_.]?[0-9]{2}[-_.]?[0-9]{2}{{ time }}Z?$',
             try_cast(regexp_replace(
                 rpad(regexp_replace({{ text }}, '[^0-9]', ''), 14, '0'),
                 '^(.{4})(..)(..)(..)(..)(..)$',

@@ -6,12 +6,13 @@
 {% macro _unavailable_columns(feed) %}
     {%- set names = [] -%}
     {%- for column in feed.columns if alluvium._may_be_unavailable(column, feed) -%}
-        {%- do names.append(alluvium._names_if_unavailable(column, feed)) -%}
+        {%- do names.append(alluvium._names_if_unavailable(column, feed) | indent(4)) -%}
     {%- endfor -%}
     {%- if not names -%}
         {{ return("cast(null as array<string>)") }}
     {%- endif -%}
-    {%- set found = "flatten(filter(array(" ~ names | join(", ") ~ "), names -> names is not null))" -%}
+    {%- set found =
+        "flatten(filter(array(\n    " ~ names | join(",\n    ") ~ "\n), names -> names is not null))" -%}
     {{ return("if(" ~ alluvium._kind_of_record(feed) ~ " = 'change', " ~ alluvium._array_or_null(found) ~ ", null)") }}
 {% endmacro %}
 
@@ -21,8 +22,14 @@
 {%- set reference = alluvium._is_reference(column, feed) -%}
 {%- set unavailable = alluvium._is_unavailable(column, feed) -%}
 case
-    {%- if reference %} when {{ reference }} then array({{ name }}, concat({{ alluvium._string_literal(column.name ~ ": ") }}, row_image[{{ name }}])){% endif %}
-    {%- if unavailable %} when {{ unavailable }} then array({{ name }}){% endif %} end
+    {%- if reference %}
+    when {{ reference }}
+        then array({{ name }}, concat({{ alluvium._string_literal(column.name ~ ": ") }}, row_image[{{ name }}]))
+    {%- endif %}
+    {%- if unavailable %}
+    when {{ unavailable }} then array({{ name }})
+    {%- endif %}
+end
 {%- endmacro %}
 
 
@@ -91,7 +98,8 @@ case
         {%- set placeholder = alluvium._is_placeholder(column, feed) -%}
         {%- set condition -%}
             {%- if not feed.key -%}
-                {{ alluvium._is_reference(column, feed) }}{{ " or op in ('u', 'd') and " ~ placeholder if rules.placeholder.in_before }}
+                {{ alluvium._is_reference(column, feed) }}
+                {{- " or op in ('u', 'd') and " ~ placeholder if rules.placeholder.in_before }}
             {%- elif is_altered -%}
                 op = 'u' and image_before is null and {{ placeholder }}
             {%- endif -%}

@@ -64,7 +64,11 @@
         cast(null as array<string>)
     {%- else -%}
         {%- set names = alluvium._literal_array(feed.columns | map(attribute="name")) -%}
-        if(kind = 'change' and op <> 'd', {{ alluvium._array_or_null("array_except(" ~ names ~ ", map_keys(row_image))") }}, null)
+        if(
+            kind = 'change' and op <> 'd',
+            {{ alluvium._array_or_null("array_except(" ~ names ~ ", map_keys(row_image))") }},
+            null
+        )
     {%- endif -%}
 {%- endmacro %}
 

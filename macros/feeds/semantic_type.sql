@@ -99,5 +99,7 @@
 
 {# The semantic type that this record's schema names, else the feed's. #}
 {% macro _semantic_type_sql(column, feed) -%}
-    coalesce(semantic_types[{{ alluvium._string_literal(column.name) }}], {{ alluvium._string_literal(alluvium._semantic_type(column, feed)) }})
+    coalesce(semantic_types[{{ alluvium._string_literal(column.name) }}], {{
+        alluvium._string_literal(alluvium._semantic_type(column, feed))
+    }})
 {%- endmacro %}

@@ -98,7 +98,8 @@ having {{ alluvium._is_other_form("min_by(value, place)") }}
 
 {# Whether the first line of a file is not one record. One that is torn is read as it is by either reader. #}
 {% macro _is_other_form(line) -%}
-not startswith(trim(both ' \t\r\n' from {{ line }}), '{') or coalesce(json_array_length(concat('[', {{ line }}, ']')), 0) <> 1
+not startswith(trim(both ' \t\r\n' from {{ line }}), '{')
+    or coalesce(json_array_length(concat('[', {{ line }}, ']')), 0) <> 1
 {%- endmacro %}
 
 
@@ -147,7 +148,10 @@ from (
         length > 0
         and {{ alluvium._holds_values("_metadata.file_path") }}
         {%- if feed.format == "json" %}
-        and ({{ alluvium._is_container("_metadata.file_path") }}{% if others %} or {{ alluvium._file_predicate(others) }}{% endif %})
+        and (
+            {{ alluvium._is_container("_metadata.file_path") }}
+            {%- if others %} or {{ alluvium._file_predicate(others) }}{% endif %}
+        )
         {%- endif %}
         {%- if runs is not none %}
         and {{ alluvium._file_predicate(runs) }}

@@ -31,8 +31,10 @@
     } -%}
     {{ return(
         feed.name ~ ": " ~ said[row.finding] ~ ", " ~ count ~ " times (" ~ option ~ ": " ~ feed[option] ~ "), first "
-        ~ row.kafka_topic ~ " partition " ~ row.kafka_partition ~ " offsets " ~ row.from_offset ~ " to " ~ row.until_offset ~ " at "
-        ~ row.file_path ~ "; all with `dbt show --limit 100 --inline \"{{ alluvium.offset_findings(ref('" ~ change_log.identifier ~ "')) }}\"`"
+        ~ row.kafka_topic ~ " partition " ~ row.kafka_partition ~ " offsets " ~ row.from_offset
+        ~ " to " ~ row.until_offset ~ " at " ~ row.file_path
+        ~ "; all with `dbt show --limit 100 --inline \"{{ alluvium.offset_findings(ref('"
+        ~ change_log.identifier ~ "')) }}\"`"
     ) }}
 {% endmacro %}
 
@@ -149,7 +151,9 @@ missing_inside bigint comment 'offsets between the first and the last that nothi
     count_if(_cdc_kind not in ('rejected', 'blank', 'empty_file')) as record_count,
     greatest(count_if(_cdc_kind in ('change', 'purged') and _cdc_op = 'd') - count_if(_cdc_kind = 'tombstone'), 0)
     + count_if(_cdc_kind = 'rejected') as unwritten_count,
-    cast(coalesce(max_by(_cdc_kind in ('change', 'purged') and _cdc_op = 'd', _cdc_line), false) as bigint) as last_unwritten_count
+    cast(
+        coalesce(max_by(_cdc_kind in ('change', 'purged') and _cdc_op = 'd', _cdc_line), false) as bigint
+    ) as last_unwritten_count
 {%- endmacro %}
 
 
@@ -163,7 +167,14 @@ missing_inside bigint comment 'offsets between the first and the last that nothi
     kafka_partition,
     coalesce(lowest_offset, file_offset{{ " - record_count + 1" if is_last }}) as first_offset,
     coalesce(highest_offset, file_offset{{ " + record_count - 1" if not is_last }}) as last_offset,
-    {{ "if(lowest_offset is null, unwritten_count - last_unwritten_count, 0)" if is_last else "0" }} as unwritten_before,
-    {{ "last_unwritten_count" if is_last else "if(lowest_offset is null, unwritten_count, last_unwritten_count)" }} as unwritten_after,
-    coalesce(greatest(highest_offset - lowest_offset + 1 - record_count - unwritten_count + last_unwritten_count, 0), 0) as missing_inside
+    {{
+        "if(lowest_offset is null, unwritten_count - last_unwritten_count, 0)" if is_last else "0"
+    }} as unwritten_before,
+    {{
+        "last_unwritten_count" if is_last
+        else "if(lowest_offset is null, unwritten_count, last_unwritten_count)"
+    }} as unwritten_after,
+    coalesce(
+        greatest(highest_offset - lowest_offset + 1 - record_count - unwritten_count + last_unwritten_count, 0), 0
+    ) as missing_inside
 {%- endmacro %}

@@ -56,7 +56,8 @@
 {% macro _warn_of_partition(feed) %}
     {%- set folder = feed.location.rstrip("/").split("/") | last -%}
     {%- if modules.re.fullmatch(
-        "(?i)(?!(table|table_?name|topic|entity|collection)=)[^=]+=.*|(?:(year|month|day|hour|date|dt|ds)[-_.])?((19|20)\\d\\d([-_.]?\\d\\d){0,2}|\\d\\d?)",
+        "(?i)(?!(table|table_?name|topic|entity|collection)=)[^=]+=.*"
+        "|(?:(year|month|day|hour|date|dt|ds)[-_.])?((19|20)\\d\\d([-_.]?\\d\\d){0,2}|\\d\\d?)",
         folder
     ) -%}
         {%- do alluvium._warn(
@@ -261,7 +262,8 @@
             {% if run.first_path == run.last_path -%}
             _metadata.file_path = {{ alluvium._string_literal(run.first_path) }}
             {%- else -%}
-            _metadata.file_path between {{ alluvium._string_literal(run.first_path) }} and {{ alluvium._string_literal(run.last_path) }}
+            _metadata.file_path between {{ alluvium._string_literal(run.first_path) }}
+                and {{ alluvium._string_literal(run.last_path) }}
             {%- endif %}
             {%- if not loop.last %}
             or

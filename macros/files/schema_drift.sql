@@ -62,11 +62,10 @@ drift as (
 
 select
     *,
-    if(
-        difference = 'unknown',
-        nullif(collect_set(if(difference = 'absent', column_name, null)) over (partition by change_log, first_file_path), array()),
-        null
-    ) as may_be_renamed_from
+    if(difference = 'unknown', nullif(
+        collect_set(if(difference = 'absent', column_name, null)) over (partition by change_log, first_file_path),
+        array()
+    ), null) as may_be_renamed_from
 from drift
 {%- endmacro %}
 
@@ -106,15 +105,20 @@ array_distinct(flatten(collect_set(_cdc_unknown_columns))) as unknown_names,
 array_distinct(flatten(collect_set(
     if(_cdc_reject_reason in ('type_misfit', 'ambiguous_unit'), split(_cdc_reject_detail, ', '), null)
 ))) as misfit_names,
-max_by(coalesce(_cdc_absent_columns, array()), _cdc_position) filter (where _cdc_op in ('c', 'u', 'r')) as absent_columns,
+max_by(coalesce(_cdc_absent_columns, array()), _cdc_position)
+    filter (where _cdc_op in ('c', 'u', 'r')) as absent_columns,
 max(_cdc_position) filter (where _cdc_op in ('c', 'u', 'r')) as last_position
 {%- endmacro %}
 
 
 {# The expressions of the ledger's columns about differences, over _collected_differences. #}
 {% macro _file_differences(feed) -%}
-map_from_entries(transform({{ alluvium._array_or_null("unknown_names") }}, name -> struct(name, '{{ feed.unknown_columns }}'))) as unknown_columns,
-map_from_entries(transform({{ alluvium._array_or_null("misfit_names") }}, name -> struct(name, {{ alluvium._declarations(feed) }}[name]))) as misfit_columns,
+map_from_entries(transform(
+    {{ alluvium._array_or_null("unknown_names") }}, name -> struct(name, '{{ feed.unknown_columns }}')
+)) as unknown_columns,
+map_from_entries(transform(
+    {{ alluvium._array_or_null("misfit_names") }}, name -> struct(name, {{ alluvium._declarations(feed) }}[name])
+)) as misfit_columns,
 absent_columns,
 last_position
 {%- endmacro %}
@@ -153,8 +157,23 @@ last_position
 #}
 {% macro _is_outdated(feed) -%}
     {%- set names = alluvium._literal_array(alluvium._declared_columns(feed) | map(attribute="name")) -%}
-    coalesce(exists(map_entries(unknown_columns), field -> field.value = 'quarantine'{% if feed.unknown_columns == "quarantine" %} and array_contains({{ names }}, field.key){% endif %}), false)
-            or coalesce(exists(map_entries(misfit_columns), field -> not {{ alluvium._declarations(feed) }}[field.key] <=> field.value), false)
+    coalesce(
+                exists(
+                    map_entries(unknown_columns),
+                    field -> field.value = 'quarantine'
+                        {%- if feed.unknown_columns == "quarantine" %}
+                        and array_contains({{ names }}, field.key)
+                        {%- endif %}
+                ),
+                false
+            )
+            or coalesce(
+                exists(
+                    map_entries(misfit_columns),
+                    field -> not {{ alluvium._declarations(feed) }}[field.key] <=> field.value
+                ),
+                false
+            )
             or replay_requested_at is not null
 {%- endmacro %}
 
@@ -191,7 +210,9 @@ last_position
     using (
         {{ alluvium._files_read_again(change_log) | indent(8) }}
     ) as again
-    on entry.{{ alluvium._is_entry_of(change_log) }} and entry.file_path = again.file_path and entry.file_length = again.file_length
+    on entry.{{ alluvium._is_entry_of(change_log) }}
+        and entry.file_path = again.file_path
+        and entry.file_length = again.file_length
     when matched and entry.batch < again.batch
         then delete
 {%- endmacro %}

@@ -101,7 +101,9 @@
         {%- do run_query("create schema if not exists " ~ schema) -%}
         {%- for row in alluvium._query_rows("show table extended in " ~ schema ~ " like '*'") -%}
             {%- set found = modules.re.search("alluvium\\.declaration=([0-9a-f]{32})", row.information) -%}
-            {%- if found -%}{%- do staged.update({(schema ~ "." ~ row.tableName) | lower: found.group(1)}) -%}{%- endif -%}
+            {%- if found -%}
+                {%- do staged.update({(schema ~ "." ~ row.tableName) | lower: found.group(1)}) -%}
+            {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(staged) }}

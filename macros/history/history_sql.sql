@@ -105,8 +105,13 @@ touched as (
 {# A version that lives on over a reset, or that ends at a snapshot that closes nothing. #}
 {% macro _is_cut_by_reset(feed, resets) -%}
     (_cdc_ended_op = 'r' and length(_cdc_ended_position) = {{ alluvium._source_position_length(feed) }}
-    {%- if resets %} and not array_contains({{ alluvium._literal_array(resets | map(attribute="position")) }}, _cdc_ended_position)
-    or coalesce({{ alluvium._first_reset_above(resets) | indent(4) }}.position < coalesce(_cdc_ended_position, '~'), false)
+    {%- if resets %}
+    and not array_contains(
+        {{ alluvium._literal_array(resets | map(attribute="position")) }}, _cdc_ended_position
+    )
+    or coalesce(
+        {{ alluvium._first_reset_above(resets) | indent(8) }}.position < coalesce(_cdc_ended_position, '~'), false
+    )
     {%- endif %})
 {%- endmacro %}
 
@@ -168,14 +173,18 @@ settled as (
         {{ alluvium._row_after_event(feed, is_contested) | indent(8) }} as _cdc_row
     from images
     {%- if is_contested %}
-    left join survivors on {{ alluvium._same_key(feed, "images", "survivors") }} and images._cdc_position = survivors._cdc_position
+    left join survivors
+        on
+            {{ alluvium._same_key(feed, "images", "survivors") }}
+            and images._cdc_position = survivors._cdc_position
     {%- endif %}
 ),
 
 followed as (
     select
         *,
-        lead(struct(_cdc_position as position, _cdc_op as op, _cdc_source_ts as source_ts)) {{ by_position }} as _cdc_next
+        lead(struct(_cdc_position as position, _cdc_op as op, _cdc_source_ts as source_ts))
+            {{ by_position }} as _cdc_next
         {%- if resets %},
         {{ alluvium._first_reset_above(resets) | indent(8) }} as _cdc_reset
         {%- endif %}
@@ -299,7 +308,9 @@ select
     _cdc_last.row._cdc_value_positions,
     _cdc_last.row._cdc_moved_columns,
     _cdc_last.row._cdc_unresolved_columns,
-    {{ alluvium._column_list(alluvium._history_lineage_columns() | reject("equalto", "_cdc_source_ts"), "_cdc_first.") | join(",\n    ") }},
+    {{ alluvium._column_list(
+        alluvium._history_lineage_columns() | reject("equalto", "_cdc_source_ts"), "_cdc_first."
+    ) | join(",\n    ") }},
     cast({{ batches.until if batches else 0 }} as bigint) as _cdc_batch
 from (
     select
@@ -344,7 +355,9 @@ where
     or stored._cdc_position is null
     {%- for name in columns %}
     {%- set column = alluvium._quoted_identifier(name) %}
-    or not {{ alluvium._comparable("versions." ~ column, types.get(name, "")) }} <=> {{ alluvium._comparable("stored." ~ column, types.get(name, "")) if name in there else "null" }}
+    or not {{ alluvium._comparable("versions." ~ column, types.get(name, "")) }} <=> {{
+        alluvium._comparable("stored." ~ column, types.get(name, "")) if name in there else "null"
+    }}
     {%- endfor %}
 {%- endmacro %}
 

@@ -32,7 +32,9 @@ where _cdc_following.event.op = 'd'
 (
     select
         *,
-        size(filter({{ alluvium._literal_array(resets | map(attribute="position")) }}, position -> position <= _cdc_position)) as _cdc_stretch
+        size(filter(
+            {{ alluvium._literal_array(resets | map(attribute="position")) }}, position -> position <= _cdc_position
+        )) as _cdc_stretch
     from {{ from }}
 ) as stretched
 {%- endmacro %}

@@ -33,7 +33,9 @@
 {% macro _kinds_of_models() %}
     {%- set log = {"materialized": "incremental", "incremental_strategy": "append"} -%}
     {%- set merged = {
-        "materialized": "incremental", "incremental_strategy": "merge", "post-hook": "{{ alluvium.record_applied_batches() }}",
+        "materialized": "incremental",
+        "incremental_strategy": "merge",
+        "post-hook": "{{ alluvium.record_applied_batches() }}",
     } -%}
     {{ return({
         "change_log": dict(log, **{"post-hook": "{{ alluvium.record_applied_files() }}"}),

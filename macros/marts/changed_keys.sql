@@ -24,7 +24,8 @@
 {% macro _require_incremental_mart(caller_name) %}
     {%- if config.get("materialized") == "incremental" and alluvium._kind_of_model(model) != "incremental_mart" -%}
         {{ exceptions.raise_compiler_error(
-            caller_name ~ ": model " ~ model.name ~ " does not begin with incremental_mart. Put `{{ incremental_mart([its unique key]) }}` at its top, and delete materialized, "
+            caller_name ~ ": model " ~ model.name ~ " does not begin with incremental_mart. "
+            ~ "Put `{{ incremental_mart([its unique key]) }}` at its top, and delete materialized, "
             ~ "incremental_strategy, unique_key and the hooks of Alluvium from its config()"
         ) }}
     {%- endif -%}
@@ -88,7 +89,8 @@ where _cdc_batch > {{ batches.after }}
     ) as vanished
     on
         {%- for name in key %}
-        {{ "and " if not loop.first }}target.{{ alluvium._quoted_identifier(name) }} <=> vanished.{{ alluvium._quoted_identifier(name) }}
+        {{ "and " if not loop.first -}}
+        target.{{ alluvium._quoted_identifier(name) }} <=> vanished.{{ alluvium._quoted_identifier(name) }}
         {%- endfor %}
     when matched then delete
 {%- endmacro %}

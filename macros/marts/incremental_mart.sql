@@ -15,7 +15,9 @@
     {%- if deleted_with -%}
         {#- dbt learns here that the mart reads the state: the hook comes too late for that. -#}
         {%- do ref(deleted_with) -%}
-        {%- do config({"pre-hook": "{{ alluvium.delete_vanished_keys(ref('" ~ deleted_with ~ "'), " ~ unique_key | tojson ~ ") }}"}) -%}
+        {%- do config({
+            "pre-hook": "{{ alluvium.delete_vanished_keys(ref('" ~ deleted_with ~ "'), " ~ unique_key | tojson ~ ") }}"
+        }) -%}
     {%- endif -%}
     {%- do config({"post-hook": "delete from {{ this }} where " ~ delete_where}) if delete_where -%}
     {%- do config(unique_key=unique_key) -%}

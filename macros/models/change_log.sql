@@ -88,7 +88,9 @@ where {{ alluvium._not_logged_since(batch) }}
 {# The feed's columns, then `_cdc_*`: what the event says of itself, why it is rejected, where it was delivered. #}
 {% macro _change_log_columns(feed, batch) -%}
 {% for column in feed.columns -%}
-{{ alluvium._unless_purged(feed, alluvium._logged_value(column, feed)) }} as {{ alluvium._quoted_identifier(column.name) }},
+{{ alluvium._unless_purged(feed, alluvium._logged_value(column, feed)) }} as {{
+    alluvium._quoted_identifier(column.name)
+}},
 {% endfor -%}
 if(kind in ('change', 'truncate', 'message'), op, null) as _cdc_op,
 {{ alluvium._kind_of_line(feed) }} as _cdc_kind,
@@ -106,7 +108,9 @@ values_before is not null as _cdc_has_image_before,
 connector_ts_ns as _cdc_connector_ts_ns,
 {%- endif %}
 {{ alluvium._unless_purged(feed, "split_part(reject_reason, ': ', 1)") }} as _cdc_reject_reason,
-{{ alluvium._unless_purged(feed, "nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '')") }} as _cdc_reject_detail,
+{{ alluvium._unless_purged(
+    feed, "nullif(substring(reject_reason, length(split_part(reject_reason, ': ', 1)) + 3), '')"
+) }} as _cdc_reject_detail,
 {{ alluvium._unless_purged(feed, "if(reject_reason is not null, value, null)") }} as _cdc_raw,
 kafka_partition as _cdc_kafka_partition,
 kafka_offset as _cdc_kafka_offset,

@@ -214,7 +214,10 @@ select
     {%- if connector in ["mysql", "mariadb"] %}
     (
         expected is not null
-        or coalesce(marker_position < (select max(marker_position) from (select marker_position from marked union all select marker_position from known) as markers), false)
+        or coalesce(marker_position < (
+            select max(marker_position)
+            from (select marker_position from marked union all select marker_position from known) as markers
+        ), false)
     )
     {%- else %}
     expected is not null
@@ -299,7 +302,8 @@ where
     {%- if batches %}
 and _cdc_batch <= {{ batches.until }}
         {%- if batches.after %}
-and (_cdc_batch > {{ batches.after }}{{ " or _cdc_position >= " ~ alluvium._string_literal(from_position) if from_position }})
+and (_cdc_batch > {{ batches.after }}
+    {{- " or _cdc_position >= " ~ alluvium._string_literal(from_position) if from_position }})
         {%- endif %}
     {%- endif %}
 {%- endmacro %}

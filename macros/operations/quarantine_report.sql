@@ -43,7 +43,9 @@ from (
         *,
         count(*) over (partition by change_log, reject_reason) as line_count,
         count_if(is_released) over (partition by change_log, reject_reason) as released_count,
-        row_number() over (partition by change_log, reject_reason order by batch desc, file_path desc, line desc) as row_number
+        row_number() over (
+            partition by change_log, reject_reason order by batch desc, file_path desc, line desc
+        ) as row_number
     from (
         {%- for table in tables %}
         {{ alluvium._rejected_lines_sql(table) | indent(8) }}
@@ -67,7 +69,14 @@ select
     rejected._cdc_file_path as file_path,
     rejected._cdc_line as line,
     coalesce(rejected._cdc_reject_detail, '') as detail,
-    coalesce(regexp_replace(if(length(rejected._cdc_raw) > 80, concat(left(rejected._cdc_raw, 77), '...'), rejected._cdc_raw), '\\s+', ' '), '') as text,
+    coalesce(
+        regexp_replace(
+            if(length(rejected._cdc_raw) > 80, concat(left(rejected._cdc_raw, 77), '...'), rejected._cdc_raw),
+            '\\s+',
+            ' '
+        ),
+        ''
+    ) as text,
     {{ "released.released_at is not null" if alluvium._has_released_lines() else "false" }} as is_released
 from {{ table }} as rejected
 {%- if alluvium._has_released_lines() %}

@@ -128,7 +128,8 @@
         select
             *,
             {%- for column in feed.columns %}
-            {{ alluvium._dump_value(column, types.get(column.name)) }} as {{ alluvium._value_of(column.name) }}{{ "," if not loop.last }}
+            {{ alluvium._dump_value(column, types.get(column.name)) }} as {{ alluvium._value_of(column.name) }}
+            {{- "," if not loop.last }}
             {%- endfor %}
         from (
             select
@@ -172,7 +173,11 @@
         "timestamp": "io.debezium.time.ZonedTimestamp",
         "decimal": "decimal",
     } -%}
-    {{ return({"name": column.name, "data_type": column.data_type, "cdc": {"semantic_type": types.get(alluvium._base_type(column.data_type))}}) }}
+    {{ return({
+        "name": column.name,
+        "data_type": column.data_type,
+        "cdc": {"semantic_type": types.get(alluvium._base_type(column.data_type))},
+    }) }}
 {% endmacro %}
 
 
@@ -274,12 +279,15 @@ ordered as (
         concat_ws(
             ', ',
             {%- for column in feed.columns if column.name in feed.key %}
-            concat({{ alluvium._string_literal(column.name ~ "=") }}, {{ alluvium._shown_value(column, "") }}){{ "," if not loop.last }}
+            concat({{ alluvium._string_literal(column.name ~ "=") }}, {{ alluvium._shown_value(column, "") }})
+            {{- "," if not loop.last }}
             {%- endfor %}
         ) as row_key,
         if(verdict = 'different', array_join(cells, '; '), '') as cells,
         count(*) over (partition by verdict) as row_count,
-        row_number() over (partition by verdict order by {{ alluvium._column_list(feed.key) | join(", ") }}) as row_number
+        row_number() over (
+            partition by verdict order by {{ alluvium._column_list(feed.key) | join(", ") }}
+        ) as row_number
     from compared
     where verdict <> 'different' or size(cells) > 0
 )
@@ -302,9 +310,12 @@ order by verdict, row_number
             {%- for column in feed.columns %}
             {%- set name = alluvium._quoted_identifier(column.name) %}
             if(
-                {{ alluvium._comparable("living." ~ name, column.data_type) }} <=> {{ alluvium._comparable("dump." ~ name, column.data_type) }}
+                {{ alluvium._comparable("living." ~ name, column.data_type) }}
+                    <=> {{ alluvium._comparable("dump." ~ name, column.data_type) }}
                 and dump.misfits[{{ alluvium._string_literal(column.name) }}] is null
-                and array_contains(living._cdc_unresolved_columns, {{ alluvium._string_literal(column.name) }}) is not true,
+                and array_contains(
+                    living._cdc_unresolved_columns, {{ alluvium._string_literal(column.name) }}
+                ) is not true,
                 null,
                 concat(
                     {{ alluvium._string_literal(column.name ~ ": ") }},

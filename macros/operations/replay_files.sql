@@ -125,7 +125,9 @@ using (
     ) as matched
     where is_listed
 ) as wanted
-on entry.{{ alluvium._is_entry_of(change_log) }} and entry.file_path = wanted.file_path and entry.file_length = wanted.file_length
+on entry.{{ alluvium._is_entry_of(change_log) }}
+    and entry.file_path = wanted.file_path
+    and entry.file_length = wanted.file_length
 when matched
     then update set replay_requested_at = current_timestamp()
 {%- endmacro %}

@@ -92,7 +92,9 @@ seconds double comment 'that dbt took for the model'
 {% macro _recorded_tables() %}
     {%- set recorded = {} -%}
     {%- for row in alluvium._query_rows(alluvium._recorded_tables_sql(alluvium._run_ledger())) -%}
-        {%- do recorded.update({row.table_name: {"after": row.batch | int, "after_version": row.table_version | int}}) -%}
+        {%- do recorded.update({
+            row.table_name: {"after": row.batch | int, "after_version": row.table_version | int}
+        }) -%}
     {%- endfor -%}
     {{ return(recorded) }}
 {% endmacro %}
@@ -150,7 +152,8 @@ seconds double comment 'that dbt took for the model'
     from (
         values
         {%- for table in logs %}
-        ({{ alluvium._string_literal(table.relation.render()) }}, {{ table.until }}, cast({{ table.seconds }} as double)){{ "," if not loop.last }}
+        {%- set name = alluvium._string_literal(table.relation.render()) %}
+        ({{ name }}, {{ table.until }}, cast({{ table.seconds }} as double)){{ "," if not loop.last }}
         {%- endfor %}
     ) as moved (table_name, batch, seconds)
     left join (
@@ -282,7 +285,10 @@ where {{ alluvium._is_of_new_batch(table, "_cdc_batch") }}
         {%- for table in states %}
         {%- set commits = alluvium._commit_figures(table) %}
         {%- do table.update({"after": 0}) if commits.is_whole %}
-        ({{ alluvium._string_literal(table.relation.render()) }}, {{ table.until }}, {{ commits.version }}, {{ commits.inserted }}, {{ commits.updated }}, {{ commits.stale }}, cast({{ table.seconds }} as double)){{ "," if not loop.last }}
+        ({{ [
+            alluvium._string_literal(table.relation.render()), table.until, commits.version,
+            commits.inserted, commits.updated, commits.stale,
+        ] | join(", ") }}, cast({{ table.seconds }} as double)){{ "," if not loop.last }}
         {%- endfor %}
     ) as moved (table_name, batch, table_version, inserted, updated, stale, seconds)
     left join (

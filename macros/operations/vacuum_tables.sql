@@ -77,5 +77,7 @@
 
 {% macro _is_latest_commit_older_sql(table, hours) -%}
 {%- set newest = alluvium._latest_commit_of_hudi(table).commit_time -%}
-    select {{ alluvium._string_literal(newest) }} <= {{ alluvium._instant_of_hudi("- interval " ~ hours ~ " hours") }} as is_older
+    select
+        {{ alluvium._string_literal(newest) }} <= {{ alluvium._instant_of_hudi("- interval " ~ hours ~ " hours") }}
+        as is_older
 {%- endmacro %}

@@ -49,7 +49,9 @@ group by array_join(key_columns, ', ')
 {% macro _filtered_keys_sql(feed, is_bounded) -%}
 select
     key_hash,
-    {{ "if(count(until_position) < count(*), null, max(until_position))" if is_bounded else "cast(null as string)" }} as until_position
+    {{
+        "if(count(until_position) < count(*), null, max(until_position))" if is_bounded else "cast(null as string)"
+    }} as until_position
 from {{ alluvium._purge_ledger() }}
 where {{ alluvium._is_purge_of(feed) }}
 group by key_hash
@@ -147,7 +149,8 @@ keyed as (
     select
         *,
         {%- for name in alluvium._key_images(feed) %}
-        {{ alluvium._key_hash_of_image(feed, name ~ "_image", name == "row_key") }} as {{ name }}_hash{{ "," if not loop.last }}
+        {{ alluvium._key_hash_of_image(feed, name ~ "_image", name == "row_key") }} as {{ name }}_hash
+        {{- "," if not loop.last }}
         {%- endfor %}
     from key_images
 )

@@ -170,7 +170,8 @@
             {%- for key in keys %}
             (
                 {%- for name in names -%}
-                {{ alluvium._literal_or_null(key[name] | string | lower if key[name] is boolean else key[name]) }}{{ ", " if not loop.last }}
+                {{ alluvium._literal_or_null(key[name] | string | lower if key[name] is boolean else key[name]) }}
+                {{- ", " if not loop.last }}
                 {%- endfor -%}
             ){{ "," if not loop.last }}
             {%- endfor %}
@@ -258,7 +259,9 @@ from (
     {%- endif -%}
     {%- do run_query(alluvium._create_purged_keys_view_sql(feed, hashes, until_position, request.dry_run)) -%}
     {#- Whether any key has a bound is not asked: here it costs nothing. -#}
-    {%- do feed.update({"purge_filter": {"keys": "select key_hash, until_position from alluvium_purged_keys", "is_bounded": true}}) -%}
+    {%- do feed.update({"purge_filter": {
+        "keys": "select key_hash, until_position from alluvium_purged_keys", "is_bounded": true,
+    }}) -%}
     {{ return(true in was_killed) }}
 {% endmacro %}
 
@@ -370,7 +373,12 @@ from {{ log }} as logged
 inner join alluvium_purged_keys as purged
     on
         {{ alluvium._key_hash(feed, "logged.") }} = purged.key_hash
-        and coalesce({{ alluvium._is_up_to(feed, alluvium._snapshot_start(feed, "logged."), "logged._cdc_op", "purged.until_position") }}, true)
+        and coalesce(
+            {{ alluvium._is_up_to(
+                feed, alluvium._snapshot_start(feed, "logged."), "logged._cdc_op", "purged.until_position"
+            ) }},
+            true
+        )
 where logged._cdc_kind = 'change'
 {%- endmacro %}
 
@@ -423,7 +431,8 @@ where
 
 {% macro _is_line(logged, line) %}
     {{ return(
-        "{0}._cdc_file_path = {1}.file_path and {0}._cdc_file_length = {1}.file_length and {0}._cdc_line = {1}.line".format(logged, line)
+        "{0}._cdc_file_path = {1}.file_path and {0}._cdc_file_length = {1}.file_length and {0}._cdc_line = {1}.line"
+        .format(logged, line)
     ) }}
 {% endmacro %}
 
@@ -579,7 +588,8 @@ where
     ~ ", name -> array_contains(target._cdc_moved_columns, name) or "
     "coalesce(array_contains(target._cdc_unresolved_columns, name), false))"}) -%}
 {%- if state.file_format == "hudi" -%}
-    {{ return(alluvium._upsert_sql(state.relation, "(select _cdc_record_key from " ~ state.relation ~ " where _cdc_moved_columns is not null)", {
+    {%- set moved = "(select _cdc_record_key from " ~ state.relation ~ " where _cdc_moved_columns is not null)" -%}
+    {{ return(alluvium._upsert_sql(state.relation, moved, {
         "on": "target._cdc_record_key = source._cdc_record_key",
         "set": values,
     })) }}

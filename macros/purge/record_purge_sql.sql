@@ -26,7 +26,10 @@ completed_at timestamp comment 'NULL until the rows are out of all tables'
     on {{ alluvium._is_purge_of(feed) }} and ledger.key_hash = requested.key_hash
     when matched and ledger.completed_at is not null
         then update set
-            until_position = {{ "if(ledger.until_position is null, null, " ~ alluvium._string_literal(until_position) ~ ")" if until_position else "null" }},
+            until_position = {{
+                "if(ledger.until_position is null, null, " ~ alluvium._string_literal(until_position) ~ ")"
+                if until_position else "null"
+            }},
             requested_at = current_timestamp(),
             requested_by = {{ alluvium._literal_or_null(request.requested_by) }},
             reason = {{ alluvium._literal_or_null(request.reason) }},

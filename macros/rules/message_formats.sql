@@ -1,20 +1,22 @@
 {#
-    Messages of tools other than Debezium. Each format has `name`, `source` (where it is documented), `advice` where more can be done than to land
-    other files, and `forms`. A record is of a format if one of its forms holds:
+    Messages of tools other than Debezium. Each format has `name`, `source` (where it is documented), `advice` where
+    more can be done than to land other files, and `forms`. A record is of a format if one of its forms holds:
     - `has`: fields that are there, NULL or not;
-    - `matches`: by the path of a field, a regular expression that its text has to match (Java's and Python's). The text of an object or array is its
-      JSON without blanks, of NULL there is none. The first name of a path has to be there. The path `*`, alone, is each field whose value is an object, one at
-      least; a format with it comes last;
+    - `matches`: by the path of a field, a regular expression that its text has to match (Java's and Python's). The text
+      of an object or array is its JSON without blanks, of NULL there is none. The first name of a path has to be there.
+      The path `*`, alone, is each field whose value is an object, one at least; a format with it comes last;
     - `may_have`: if given, the record has no other fields than these and those above.
-    The first format that holds counts. A form names what hardly any row of a table has together: one name, such as `type`, is never enough.
-    A format that is read one day gets `read`, with the paths of `operation`, `before`, `after`, `key`, `position` and `time`.
+    The first format that holds counts. A form names what hardly any row of a table has together: one name, such as
+    `type`, is never enough. A format that is read one day gets `read`, with the paths of `operation`, `before`,
+    `after`, `key`, `position` and `time`.
 #}
 {% macro _message_formats() -%}
 {%- set rules -%}
 - name: CloudEvents
   source: https://debezium.io/documentation/reference/stable/integrations/cloudevents.html
   advice: >-
-    Set `value.converter` to `org.apache.kafka.connect.json.JsonConverter`, or to an Avro converter, and take a new snapshot.
+    Set `value.converter` to `org.apache.kafka.connect.json.JsonConverter`, or to an Avro converter, and take a new
+    snapshot.
   forms:
     - {has: [id, source, type], matches: {specversion: "^[0-9.]+$", iodebeziumop: "."}}
     - {has: [id, source], matches: {specversion: "^[0-9.]+$", type: "^io[.]debezium[.]"}}
@@ -24,12 +26,14 @@
   source: https://github.com/alibaba/canal/wiki/Canal-Kafka-RocketMQ-QuickStart
   forms:
     - {has: [database, table, data], matches: {type: "^[A-Z_]+$", isDdl: "^(true|false)$"}}
-    - {matches: {type: "^(INSERT|UPDATE|DELETE)$", data: '^\[[{]'}, may_have: [old, database, table, ts, es, id, pkNames, sql, sqlType, mysqlType, gtid, _tidb]}
+    - matches: {type: "^(INSERT|UPDATE|DELETE)$", data: '^\[[{]'}
+      may_have: [old, database, table, ts, es, id, pkNames, sql, sqlType, mysqlType, gtid, _tidb]
     - {has: [_tidb], matches: {type: "^TIDB_"}}
 - name: Maxwell
   source: https://maxwells-daemon.io/dataformat/
   forms:
-    - {has: [database, table], matches: {type: "^(insert|update|delete|bootstrap-(start|insert|complete))$", data: "^[{]"}}
+    - has: [database, table]
+      matches: {type: "^(insert|update|delete|bootstrap-(start|insert|complete))$", data: "^[{]"}
     - {has: [database, table], matches: {type: "^bootstrap-(start|insert|complete)$"}}
     - {has: [database], matches: {type: "^(table|database)-(create|alter|drop)$", sql: "."}}
     - {matches: {type: "^(insert|update|delete)$", data: "^[{]"}, may_have: [old, database, table, ts]}
@@ -38,7 +42,9 @@
   forms:
     - {matches: {op_type: "^(I|U|D|T|K|R|INSERT|UPDATE|DELETE|TRUNCATE)$", after: "^[{]"}}
     - {matches: {op_type: "^(I|U|D|T|K|R|INSERT|UPDATE|DELETE|TRUNCATE)$", before: "^[{]"}}
-    - {has: [table, op_ts, pos], matches: {op_type: "^T$"}, may_have: [current_ts, csn, tokens, primary_keys, before, after]}
+    - has: [table, op_ts, pos]
+      matches: {op_type: "^T$"}
+      may_have: [current_ts, csn, tokens, primary_keys, before, after]
 - name: AWS DMS messages
   source: https://docs.aws.amazon.com/dms/latest/userguide/CHAP_Target.Kinesis.html
   advice: Have DMS write to S3 instead, with its operation column; those files of rows are read.
@@ -160,14 +166,17 @@
     - {matches: {payload.ChangeEventHeader: "^[{]"}}
 - name: Azure Event Hubs Capture
   source: https://learn.microsoft.com/azure/event-hubs/event-hubs-capture-overview
-  advice: The change is bytes in `Body`. Land the events with a Kafka Connect sink, which Event Hubs serves over Kafka's protocol.
+  advice: >-
+    The change is bytes in `Body`. Land the events with a Kafka Connect sink, which Event Hubs serves over Kafka's
+    protocol.
   forms:
     - {has: [SequenceNumber, Offset, EnqueuedTimeUtc, Body]}
 - name: Amazon EventBridge events
   source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
   advice: The change is in `detail`. Land that alone, such as with an input transformer.
   forms:
-    - {has: [source, account, region], matches: {detail-type: ".", detail: '"(before|after|dynamodb|operationType|record-type|op_type)":'}}
+    - has: [source, account, region]
+      matches: {detail-type: ".", detail: '"(before|after|dynamodb|operationType|record-type|op_type)":'}
 - name: Amazon SNS notifications
   source: https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html
   advice: The change is a text in `Message`. Turn on raw message delivery.
@@ -187,7 +196,8 @@
   source: https://debezium.io/documentation/reference/stable/connectors/cassandra.html
   advice: Have the connector send plain values; for YugabyteDB, set the transform `YBExtractNewRecordState`.
   forms:
-    - {has: [op, source], matches: {after: &objects '^[{]"[^"]*":[{]"value":[^{}]*[}](,"[^"]*":(null|[{]"value":[^{}]*[}]))*[}]$'}}
+    - has: [op, source]
+      matches: {after: &objects '^[{]"[^"]*":[{]"value":[^{}]*[}](,"[^"]*":(null|[{]"value":[^{}]*[}]))*[}]$'}
     - {has: [op, source], matches: {before: *objects }}
 - name: Hasura event triggers
   source: https://hasura.io/docs/2.0/event-triggers/payload/
@@ -233,7 +243,9 @@
     - {matches: {records: '(?s)^(?=.*"source" *:)(?=.*"op" *:)\[.*"(before|after)" *:'}}
 - name: Values with more of Kafka's record beside them (Aiven, Kafka REST)
   source: https://github.com/Aiven-Open/s3-connector-for-apache-kafka#data-format
-  advice: Land the value alone. For Aiven's sinks, set `format.output.fields` to `value` and `format.output.envelope` to `false`.
+  advice: >-
+    Land the value alone. For Aiven's sinks, set `format.output.fields` to `value` and `format.output.envelope` to
+    `false`.
   forms:
     - {matches: {value: "^[{]"}, may_have: []}
     - {has: [offset], matches: {value: "^[{]"}, may_have: [key, timestamp, headers, topic, partition]}
@@ -244,7 +256,10 @@
     - {has: [op, source], matches: {ts_ms: '^[{]"long":'}}
     - {has: [op, source], matches: {after: '^[{]"[A-Za-z_]\w*([.][A-Za-z_]\w*)+":[{]'}}
     - {has: [op, source], matches: {before: '^[{]"[A-Za-z_]\w*([.][A-Za-z_]\w*)+":[{]'}}
-    - {matches: {"*": '^[{]"(string|bytes)":"([^"\\]|\\.)*"[}]$|^[{]"(int|long|float|double)":-?[0-9.eE+-]+[}]$|^[{]"boolean":(true|false)[}]$'}}
+    - matches:
+        "*": "^[{]\"(string|bytes)\":\"([^\"\\\\]|\\\\.)*\"[}]$\
+          |^[{]\"(int|long|float|double)\":-?[0-9.eE+-]+[}]$\
+          |^[{]\"boolean\":(true|false)[}]$"
 {%- endset -%}
 {{ return(fromyaml(rules)) }}
 {%- endmacro %}

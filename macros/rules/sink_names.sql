@@ -1,7 +1,8 @@
 {#
-    How sinks name their objects: layout -> `pattern`, a regular expression (Python's) for the end of a path, with groups `topic`, `partition` and
-    `offset`, of the first record, or `last_offset`. The first one that fits an object is its layout. Where names of other files fit it, too, `seen_by` is
-    what has to fit as well before inspect tells the layout by it. `glob`: the pathGlobFilter of a topic whose objects have it in their names.
+    How sinks name their objects: layout -> `pattern`, a regular expression (Python's) for the end of a path, with
+    groups `topic`, `partition` and `offset`, of the first record, or `last_offset`. The first one that fits an object
+    is its layout. Where names of other files fit it, too, `seen_by` is what has to fit as well before inspect tells the
+    layout by it. `glob`: the pathGlobFilter of a topic whose objects have it in their names.
 #}
 {% macro _sink_names() %}
 {%- set rules -%}
@@ -13,7 +14,8 @@ event_hubs:
 firehose:
   sinks: Amazon Data Firehose
   names: stream-version-2026-01-31-23-59-59-uuid
-  pattern: '/[^/]+-[0-9]+-[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{2}-[0-9]{2}-[0-9]{2}-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?:[.][^/]*)?$'
+  pattern: "/[^/]+-[0-9]+-[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{2}-[0-9]{2}-[0-9]{2}\
+    -[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?:[.][^/]*)?$"
   source: https://docs.aws.amazon.com/firehose/latest/dev/s3-object-name.html
 msk:
   sinks: Amazon MSK Data Delivery
@@ -35,8 +37,11 @@ confluent:
   source: https://docs.confluent.io/kafka-connectors/s3-sink/current/overview.html
 lenses:
   sinks: Lenses Stream Reactor S3, GCS and Azure Data Lake
-  names: topic(partition_last offset).ext; without PARTITIONBY topic/partition/last offset.ext, and since version 8 topic/partition/last offset_time_time.ext
-  pattern: '(?P<topic>[^/]*)(?:[(](?=[0-9]+_)|/(?=[0-9]+/))(?P<partition>[0-9]+)[_/](?P<last_offset>[0-9]+)(?:[)]|_[0-9]+_[0-9]+)?[.][^/]*$'
+  names: >-
+    topic(partition_last offset).ext; without PARTITIONBY topic/partition/last offset.ext, and since version 8
+    topic/partition/last offset_time_time.ext
+  pattern: "(?P<topic>[^/]*)(?:[(](?=[0-9]+_)|/(?=[0-9]+/))(?P<partition>[0-9]+)[_/](?P<last_offset>[0-9]+)\
+    (?:[)]|_[0-9]+_[0-9]+)?[.][^/]*$"
   seen_by: '[(][0-9]+_[0-9]+[)]|/[0-9]+/(?:[0-9]{10,}|[0-9]+(?=_[0-9]{13}_[0-9]{13}[.]))(?:_[0-9]+_[0-9]+)?[.]'
   glob: '(*'
   source: https://docs.lenses.io/latest/connectors/kafka-connectors/sinks/aws-s3
@@ -50,7 +55,10 @@ aiven:
   names: topic-partition-offset.ext, or topic-partition-offset-time.ext
   pattern: '(?P<topic>[^/]+?)-(?P<partition>[0-9]+)-(?P<offset>[0-9]+)(?:-(?:19|20)[0-9]{6,}[^/.]*)?(?:[.][^/]*)?$'
   # Dates, and what Spark and Flink call their parts, have numbers, too.
-  seen_by: '/(?!part-)(?![^/]*-[0-9]{1,2}-[0-9]{1,2}-(?:19|20)[0-9]{2}(?:[.]|$))[^/]*[^/0-9-][^/]*?(?<!-(?:19|20)[0-9]{2})-(?!(?:19|20)[0-9]{2}-)(?!(?<=[^0-9](?:19|20)[0-9]{2}-)[0-9]{2}-[0-9]{2}(?![0-9]))(?:0|[1-9][0-9]{0,3})-(?:0|[1-9][0-9]{0,18}|[0-9]{10}|[0-9]{20})(?:-(?:19|20)[0-9]{6,}[^/.]*)?(?:[.][^/]*)?$'
+  seen_by: "/(?!part-)(?![^/]*-[0-9]{1,2}-[0-9]{1,2}-(?:19|20)[0-9]{2}(?:[.]|$))\
+    [^/]*[^/0-9-][^/]*?(?<!-(?:19|20)[0-9]{2})\
+    -(?!(?:19|20)[0-9]{2}-)(?!(?<=[^0-9](?:19|20)[0-9]{2}-)[0-9]{2}-[0-9]{2}(?![0-9]))(?:0|[1-9][0-9]{0,3})\
+    -(?:0|[1-9][0-9]{0,18}|[0-9]{10}|[0-9]{20})(?:-(?:19|20)[0-9]{6,}[^/.]*)?(?:[.][^/]*)?$"
   glob: '-[0-9]*'
   is_doubtful: true
   source: https://github.com/Aiven-Open/s3-connector-for-apache-kafka

@@ -7,7 +7,8 @@
 #}
 {% macro _check_key(change_log, feed, batches, resets, news) %}
     {%- set knows_keys = news.other_count and alluvium._knows_all_keys(change_log, feed, batches, resets) -%}
-    {%- set found = alluvium._query_rows(alluvium._key_conflicts_sql(change_log, feed, batches, resets, news, knows_keys))[0]
+    {%- set found =
+        alluvium._query_rows(alluvium._key_conflicts_sql(change_log, feed, batches, resets, news, knows_keys))[0]
         if news.create_count or knows_keys else none -%}
     {%- if found and found.conflict_count -%}
         {%- set said = alluvium._key_conflict_message(feed, found) -%}
@@ -68,7 +69,10 @@ judged as (
         {%- if resets %}
         and not {{ is_after_reset.format(" and reset > before._cdc_position") }}
         {%- endif %} as is_second,
-        _cdc_op in ('u', 'd') and before is null and not is_created and {{ is_after_reset.format("") if knows_keys else "false" }} as is_unnamed
+        _cdc_op in ('u', 'd')
+        and before is null
+        and not is_created
+        and {{ is_after_reset.format("") if knows_keys else "false" }} as is_unnamed
     from preceded
 )
 
@@ -85,7 +89,9 @@ where
     and not exists(
         select 1
         from (
-            select lag(_cdc_position) over (partition by _cdc_file_path, _cdc_file_length order by _cdc_line) > _cdc_position as is_late
+            select
+                lag(_cdc_position) over (partition by _cdc_file_path, _cdc_file_length order by _cdc_line)
+                > _cdc_position as is_late
             from (
                 {{ alluvium._changes_of_batches(change_log, feed, batches) | indent(16) }}
                 and _cdc_op <> 'r'
@@ -110,7 +116,9 @@ with followed as (
         _cdc_position,
         _cdc_file_path,
         _cdc_line,
-        lag({{ event.format("_cdc_op <> 'd'") }}) over (partition by {{ key | join(", ") }} order by _cdc_position) as before_here,
+        lag({{ event.format("_cdc_op <> 'd'") }}) over (
+            partition by {{ key | join(", ") }} order by _cdc_position
+        ) as before_here,
         max(_cdc_op = 'd') over (partition by {{ (key + [transaction]) | join(", ") }}) as is_moved,
         max(_cdc_op in ('c', 'r')) over (partition by {{ key | join(", ") }}) as is_created
     from (

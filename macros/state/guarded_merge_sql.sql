@@ -95,7 +95,8 @@ or {{ alluvium._loses_its_row(resets) }}
     {{ alluvium._is_reset_away(resets, "target.") }}
         and (
             not target._is_deleted
-            or not {{ alluvium._is_ended_by_its_delete() }} and target._deleted_at > {{ alluvium._reset_away_at(resets, "target.") | indent(12) }}
+            or not {{ alluvium._is_ended_by_its_delete() }}
+                and target._deleted_at > {{ alluvium._reset_away_at(resets, "target.") | indent(16) }}
         )
 {%- endmacro %}
 
@@ -107,7 +108,11 @@ or {{ alluvium._loses_its_row(resets) }}
     {%- if resets and name == "_is_deleted" -%}
         {{ column }} or {{ loses }}
     {%- elif resets and name == "_deleted_at" -%}
-        if(target._is_deleted and {{ alluvium._is_ended_by_its_delete() }}, {{ column }}, coalesce({{ alluvium._reset_away_at(resets, "target.") | indent(12) }}, {{ column }}))
+        if(
+            target._is_deleted and {{ alluvium._is_ended_by_its_delete() }},
+            {{ column }},
+            coalesce({{ alluvium._reset_away_at(resets, "target.") | indent(12) }}, {{ column }})
+        )
     {%- elif resets and name == "_cdc_batch" -%}
         {{ alluvium._latest_pending_batch() }}
     {%- elif resets and delete_policy == "hard" and alluvium._is_of_image(name, feed) -%}

@@ -105,7 +105,10 @@
 {%- set newest_reset = alluvium._latest_reset() -%}
 {%- set starts_with_log = not newest_reset and not adds_from -%}
 with
--- {{ "The row changes that this state has not applied, all newer than it." if adds_from else "Every row change of the log." }}
+-- {{
+    "The row changes that this state has not applied, all newer than it." if adds_from
+    else "Every row change of the log."
+}}
 changes as (
     {{ alluvium._changes_of_batches(
             change_log, feed, batches if adds_from or not batches else {"after": 0, "until": batches.until}
@@ -126,8 +129,10 @@ events as (
 counts as (
     select
         _cdc_row_hash,
-        {{ alluvium._sum_of_events("row_change * row_count", feed, newest_reset, starts_with_log) | indent(8) }} as _cdc_row_count,
-        {{ alluvium._sum_of_events("ambiguous_count", feed, newest_reset, starts_with_log) | indent(8) }} as _cdc_ambiguous_events,
+        {{ alluvium._sum_of_events("row_change * row_count", feed, newest_reset, starts_with_log) | indent(8) }}
+        as _cdc_row_count,
+        {{ alluvium._sum_of_events("ambiguous_count", feed, newest_reset, starts_with_log) | indent(8) }}
+        as _cdc_ambiguous_events,
         max_by(newest, newest._cdc_position) as newest
     from events
     {%- if starts_with_log %}
@@ -156,7 +161,10 @@ from {{ from }}
         case
             when _cdc_op = 'd' then array(struct(-1, {{ image }}))
             {%- if alluvium._keeps_before_images(feed) %}
-            when _cdc_op = 'u' then array(struct(-1, {{ alluvium._known_before_image(feed) | indent(16) }}), struct(1, {{ image }}))
+            when _cdc_op = 'u'
+                then array(
+                    struct(-1, {{ alluvium._known_before_image(feed) | indent(20) }}), struct(1, {{ image }})
+                )
             {%- endif %}
             else array(struct(1, {{ image }}))
         end
@@ -170,7 +178,8 @@ if(
     _cdc_has_image_before,
     struct(
         {%- for column in feed.columns %}
-        {{ alluvium._before_column(column.name) }} as {{ alluvium._quoted_identifier(column.name) }}{{ "," if not loop.last }}
+        {{ alluvium._before_column(column.name) }} as {{ alluvium._quoted_identifier(column.name) }}
+        {{- "," if not loop.last }}
         {%- endfor %}
     ),
     raise_error('an update in the change log has no image before: build the log anew with a full refresh')
@@ -186,7 +195,11 @@ if(
 {%- set columns = feed.columns | map(attribute="name") | sort(case_sensitive=true) -%}
 sha2(to_json(
     struct({{ alluvium._column_list(columns, image ~ ".") | join(", ") }}),
-    map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
+    map(
+        'timeZone', 'UTC',
+        'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',
+        'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
+    )
 ), 256)
 {%- endmacro %}
 
@@ -280,7 +293,12 @@ end
 #}
 {% macro _sum_of_events(value, feed, newest_reset, starts_with_log) -%}
 {%- set snapshot = "log.start" if starts_with_log else alluvium._string_literal(newest_reset) -%}
-coalesce(sum({{ value }}) filter (where _cdc_op <> 'r' and newest._cdc_position > {{ alluvium._string_literal(newest_reset) }}), 0)
+coalesce(
+        sum({{ value }}) filter (
+            where _cdc_op <> 'r' and newest._cdc_position > {{ alluvium._string_literal(newest_reset) }}
+        ),
+        0
+    )
     + coalesce(max({{ value }}) filter (where _cdc_op = 'r' and source_position = {{ snapshot }}), 0)
 {%- endmacro %}
 
@@ -315,7 +333,8 @@ select
     case
         when _cdc_row_count > 0 then null
         {%- if resets %}
-        when newest._cdc_position < {{ alluvium._string_literal(newest_reset) }} then {{ alluvium._reset_away_at(resets, "newest.") | indent(8) }}
+        when newest._cdc_position < {{ alluvium._string_literal(newest_reset) }}
+            then {{ alluvium._reset_away_at(resets, "newest.") | indent(12) }}
         {%- endif %}
         else newest._cdc_source_ts
     end as _deleted_at,

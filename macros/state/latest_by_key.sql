@@ -17,7 +17,9 @@ select
 from (
     select
         *,
-        row_number() over (partition by {{ (alluvium._column_list(key) + expressions) | join(", ") }} order by {{ order_by }} desc) as _cdc_newest_first
+        row_number() over (
+            partition by {{ (alluvium._column_list(key) + expressions) | join(", ") }} order by {{ order_by }} desc
+        ) as _cdc_newest_first
     from {{ from }}
 ) as ordered
 where _cdc_newest_first = 1

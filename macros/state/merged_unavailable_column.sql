@@ -63,7 +63,9 @@
         filter(
                 {{ alluvium._literal_array(alluvium._columns_of_unavailable_values(feed)) }},
                 name -> case {{ alluvium._latest_value_position("name") }}
-                    when '' then {{ after_delete }} and coalesce(source._cdc_image_position, target._cdc_image_position) is not null
+                    when ''
+                        then {{ after_delete }}
+                        and coalesce(source._cdc_image_position, target._cdc_image_position) is not null
                     when {{ alluvium._value_position("target", "name") }} then array_contains(target.{{ names }}, name)
                     when {{ alluvium._value_position("source", "name") }} then array_contains(source.{{ names }}, name)
                     else {{ after_delete }}
@@ -90,8 +92,16 @@
     greatest(
                     {{ alluvium._value_position("target", name) }},
                     {{ alluvium._value_position("source", name) }},
-                    if(target._cdc_op = 'd' and target._cdc_position < source._cdc_image_position, target._cdc_position, ''),
-                    if(source._cdc_op = 'd' and source._cdc_position < target._cdc_image_position, source._cdc_position, '')
+                    if(
+                        target._cdc_op = 'd' and target._cdc_position < source._cdc_image_position,
+                        target._cdc_position,
+                        ''
+                    ),
+                    if(
+                        source._cdc_op = 'd' and source._cdc_position < target._cdc_image_position,
+                        source._cdc_position,
+                        ''
+                    )
                 )
 {%- endmacro %}
 

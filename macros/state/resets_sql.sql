@@ -20,7 +20,8 @@
             caller_name ~ ": source " ~ feed.name,
             "full dump", broken,
             "a file without rejected lines, since " ~ this
-            ~ " has deleted what the other files of its dump lack; land it anew, whole, under the same path, or have its dump delete nothing by "
+            ~ " has deleted what the other files of its dump lack; land it anew, whole, under the same path, "
+            ~ "or have its dump delete nothing by "
             ~ alluvium._rebuild_command(this)
         ) %}
     {%- endif -%}
@@ -381,7 +382,10 @@ where rejected._cdc_kind = 'rejected'
     get(filter(
         array(
             {%- for reset in resets %}
-            struct('{{ reset.position }}' as position, cast({{ reset.micros if reset.micros is not none else "null" }} as bigint) as micros){{ "," if not loop.last }}
+            struct(
+                '{{ reset.position }}' as position,
+                cast({{ reset.micros if reset.micros is not none else "null" }} as bigint) as micros
+            ){{ "," if not loop.last }}
             {%- endfor %}
         ),
         reset -> reset.position > {{ row }}_cdc_position

@@ -200,11 +200,17 @@ where deleted._cdc_deleted_rows = 1
 with
 found as (
     select
-        {{ (alluvium._column_list(feed.key, "_cdc_moves.") + alluvium._column_list(held, "_cdc_state.")) | join(", ") }},
+        {{
+            (alluvium._column_list(feed.key, "_cdc_moves.") + alluvium._column_list(held, "_cdc_state.")) | join(", ")
+        }},
         _cdc_state._cdc_image_position,
         _cdc_state._cdc_value_positions,
         _cdc_state._cdc_moved_columns,
-        if(_cdc_state._cdc_moved_columns is null, _cdc_state._cdc_unresolved_columns, array_union(_cdc_state._cdc_moved_columns, coalesce(_cdc_state._cdc_unresolved_columns, array()))) as _cdc_unresolved_columns,
+        if(
+            _cdc_state._cdc_moved_columns is null,
+            _cdc_state._cdc_unresolved_columns,
+            array_union(_cdc_state._cdc_moved_columns, coalesce(_cdc_state._cdc_unresolved_columns, array()))
+        ) as _cdc_unresolved_columns,
         _cdc_moves._cdc_wanted_columns
     from {{ alluvium._moves_of_step(feed, moves, step) | indent(4) }} as _cdc_moves
     inner join {{ this }} as _cdc_state on {{ alluvium._same_key(feed, "_cdc_moves._cdc_old_key", "_cdc_state") }}
@@ -220,7 +226,9 @@ found as (
                 {{ alluvium._same_key(feed, "_cdc_moves._cdc_old_key", "earlier") }}
                 and earlier._cdc_kind = 'change'
                 and earlier._cdc_op = 'd'
-                and earlier._cdc_position > {{ alluvium._oldest_value_position("_cdc_state", "_cdc_moves._cdc_wanted_columns") }}
+                and earlier._cdc_position > {{
+                    alluvium._oldest_value_position("_cdc_state", "_cdc_moves._cdc_wanted_columns")
+                }}
                 and left(earlier._cdc_position, {{ length }}) < left(_cdc_moves._cdc_created_position, {{ length }})
         )
 )
@@ -251,7 +259,8 @@ events_before as (
         event._cdc_unavailable_columns,
         moves._cdc_wanted_columns
     from {{ alluvium._moves_without_values(feed, moves, found, step) | indent(4) }} as moves
-    inner join {{ alluvium._change_log_of_model() }} as event on {{ alluvium._same_key(feed, "moves._cdc_old_key", "event") }}
+    inner join {{ alluvium._change_log_of_model() }} as event
+        on {{ alluvium._same_key(feed, "moves._cdc_old_key", "event") }}
     where
         event._cdc_kind = 'change'
         and left(event._cdc_position, {{ length }}) < left(moves._cdc_created_position, {{ length }})
@@ -302,7 +311,8 @@ found as (
 (
     select moves.*
     from {{ alluvium._moves_of_step(feed, moves, step) | indent(4) }} as moves
-    left anti join {{ found }} as found on {{ alluvium._same_key(feed, "moves", "found") }} and found._cdc_step = {{ step }}
+    left anti join {{ found }} as found
+        on {{ alluvium._same_key(feed, "moves", "found") }} and found._cdc_step = {{ step }}
 )
 {%- endmacro %}
 
@@ -313,7 +323,8 @@ select
     _cdc_image_position,
     _cdc_value_positions,
     array_except(_cdc_wanted_columns, coalesce(_cdc_unresolved_columns, array())) as _cdc_found_columns,
-    {{ alluvium._array_or_null("array_intersect(_cdc_wanted_columns, coalesce(_cdc_moved_columns, array()))") }} as _cdc_moved_columns,
+    {{ alluvium._array_or_null("array_intersect(_cdc_wanted_columns, coalesce(_cdc_moved_columns, array()))") }}
+    as _cdc_moved_columns,
     {{ alluvium._created_position() }} as _cdc_created_position,
     {{ step }} as _cdc_step
 from {{ from }}
@@ -353,7 +364,8 @@ from {{ from }}
         {{ alluvium._column_list(feed.key, "moved.") | join(", ") }},
         {%- for name in held %}
         {%- set is_found = "array_contains(found._cdc_found_columns, " ~ alluvium._string_literal(name) ~ ")" %}
-        max_by(found.{{ alluvium._quoted_identifier(name) }}, {{ is_found }}) filter (where {{ is_found }}) as {{ alluvium._quoted_identifier(name) }},
+        max_by(found.{{ alluvium._quoted_identifier(name) }}, {{ is_found }})
+            filter (where {{ is_found }}) as {{ alluvium._quoted_identifier(name) }},
         {%- endfor %}
         flatten(collect_list(found._cdc_found_columns)) as _cdc_found_columns
     from (

@@ -31,7 +31,9 @@ select
     *,
     last_value(if(_cdc_op = 'd', null, struct(
         {{ image | join(",\n        ") }}
-    )), true) over ({{ alluvium._events_of_key_up_to_this(feed) }}) as _cdc_image
+    )), true) over (
+        {{ alluvium._events_of_key_up_to_this(feed) | indent(8) }}
+    ) as _cdc_image
 from {% if held %}(
     {{ alluvium._with_filled_values(from, feed, held) | indent(4) }}
 ) as held{% else %}{{ from }}{% endif %}
@@ -39,7 +41,8 @@ from {% if held %}(
 
 
 {% macro _events_of_key_up_to_this(feed) -%}
-partition by {{ alluvium._column_list(feed.key) | join(", ") }} order by _cdc_position rows between unbounded preceding and current row
+partition by {{ alluvium._column_list(feed.key) | join(", ") }}
+order by _cdc_position rows between unbounded preceding and current row
 {%- endmacro %}
 
 
@@ -48,7 +51,9 @@ partition by {{ alluvium._column_list(feed.key) | join(", ") }} order by _cdc_po
 select
     *,
     {%- for name in names %}
-    last_value({{ alluvium._value_in_event(name) }}, true) over ({{ alluvium._events_of_key_up_to_this(feed) }}) as {{ alluvium._filled_value(name) }}{{ "," if not loop.last }}
+    last_value({{ alluvium._value_in_event(name) }}, true) over (
+        {{ alluvium._events_of_key_up_to_this(feed) | indent(8) }}
+    ) as {{ alluvium._filled_value(name) }}{{ "," if not loop.last }}
     {%- endfor %}
 from {{ from }}
 {%- endmacro %}

@@ -42,10 +42,14 @@ group by {{ key }}
     from (
         select
             *,
-            max(_cdc_position) over (partition by {{ alluvium._column_list(feed.key) | join(", ") }}) as _cdc_newest_position
+            max(_cdc_position) over (
+                partition by {{ alluvium._column_list(feed.key) | join(", ") }}
+            ) as _cdc_newest_position
         from {{ from }}
     ) as changes
-    where _cdc_position > coalesce(array_max(filter({{ alluvium._literal_array(resets) }}, reset -> reset < _cdc_newest_position)), '')
+    where _cdc_position > coalesce(
+        array_max(filter({{ alluvium._literal_array(resets) }}, reset -> reset < _cdc_newest_position)), ''
+    )
 ) as after_reset
 {%- endmacro %}
 
@@ -140,11 +144,16 @@ aggregate(
         array_sort({{ events }}, (one, other) -> if(one.event.position < other.event.position, -1, 1)),
         following -> if(
             following.begins_transaction,
-            array(struct(following.event.position as position, 'commit' as op, following.event.image as image), following.event),
+            array(
+                struct(following.event.position as position, 'commit' as op, following.event.image as image),
+                following.event
+            ),
             array(following.event)
         )
     )),
-    struct(filter(transform({{ events }}, following -> following.event), event -> false) as rows, false as is_undecided),
+    struct(
+        filter(transform({{ events }}, following -> following.event), event -> false) as rows, false as is_undecided
+    ),
     (key, event) -> struct(
         case
             when event.op = 'r' then array(event)
@@ -159,7 +168,12 @@ aggregate(
         end as rows,
         case event.op
             -- A delete of another row than the one that an update was taken for says that it was taken rightly.
-            when 'd' then size(key.rows) > 1 and ({{ alluvium._row_that_ends() }} = 0 or key.is_undecided and event.image <=> element_at(key.rows, -1).image)
+            when 'd'
+                then size(key.rows) > 1
+                and (
+                    {{ alluvium._row_that_ends() }} = 0
+                    or key.is_undecided and event.image <=> element_at(key.rows, -1).image
+                )
             when 'u' then size(key.rows) > 1
             when 'c' then size(key.rows) > 0 and key.is_undecided
             when 'commit' then size(key.rows) > 0 and key.is_undecided
@@ -202,7 +216,10 @@ replayed as (
     where
         news._cdc_first._cdc_position <= state._cdc_position
         or not state._is_deleted and news._cdc_first._cdc_op = 'c'
-        or not state._is_deleted and {{ alluvium._is_same_transaction(feed, alluvium._transaction_of(feed, "news._cdc_first."), alluvium._transaction_of(feed, "state.")) }}
+        or not state._is_deleted
+            and {{ alluvium._is_same_transaction(
+                feed, alluvium._transaction_of(feed, "news._cdc_first."), alluvium._transaction_of(feed, "state.")
+            ) }}
         -- Without id and time nothing says that it is another transaction.
         or not state._is_deleted and news._cdc_first._cdc_source_ts is null and news._cdc_first._cdc_op = 'd'
         or not state._is_deleted and state._cdc_op = 'd'
@@ -219,7 +236,10 @@ replayed as (
         and exists(
             {{ alluvium._literal_array(resets | map(attribute="position") | list) }},
             reset -> reset < target._cdc_position
-                and (target._cdc_image_position < reset or not (target._is_deleted and {{ alluvium._is_ended_by_its_delete() }}))
+                and (
+                    target._cdc_image_position < reset
+                    or not (target._is_deleted and {{ alluvium._is_ended_by_its_delete() }})
+                )
         )
         {%- endif %}
 ),
@@ -245,7 +265,11 @@ changes as (
 {% macro _settled_rows(latest, contested, feed) -%}
 select
     {{ alluvium._column_list(feed.key + alluvium._state_lineage_columns(), "latest.") | join(",\n    ") }},
-    if({{ alluvium._is_survivor(contested) }}, {{ alluvium._image_of_survivor(contested, feed) | indent(4) }}, latest._cdc_image) as _cdc_image,
+    if(
+        {{ alluvium._is_survivor(contested) }},
+        {{ alluvium._image_of_survivor(contested, feed) | indent(8) }},
+        latest._cdc_image
+    ) as _cdc_image,
     {{ alluvium._is_survivor(contested) }} as _cdc_is_survivor
 from {{ latest }} as latest
 left join {{ contested }} as contested on {{ alluvium._same_key(feed, "latest", "contested") }}
@@ -264,12 +288,18 @@ struct(
     {%- for column in feed.columns if column.name not in feed.key %}
     {%- set name = alluvium._quoted_identifier(column.name) %}
     {%- set value = survivor ~ ".image." ~ name %}
-    if({{ contested }}._cdc_rows.is_undecided, null, {{ alluvium._from_comparable(value, column.data_type) }}) as {{ name }},
+    if(
+        {{ contested }}._cdc_rows.is_undecided, null, {{ alluvium._from_comparable(value, column.data_type) }}
+    ) as {{ name }},
     {%- endfor %}
     {{ survivor }}.position as _cdc_position,
     cast(null as map<string, string>) as _cdc_value_positions,
     cast(null as array<string>) as _cdc_moved_columns,
-    if({{ contested }}._cdc_rows.is_undecided, {{ alluvium._literal_array(alluvium._names_outside_key(feed)) }}, null) as _cdc_unresolved_columns
+    if(
+        {{ contested }}._cdc_rows.is_undecided,
+        {{ alluvium._literal_array(alluvium._names_outside_key(feed)) }},
+        null
+    ) as _cdc_unresolved_columns
 )
 {%- endmacro %}
 

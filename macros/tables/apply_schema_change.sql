@@ -88,7 +88,9 @@
     {%- for column in feed.columns
         if column.name in types and "struct" not in column.data_type | lower
         and alluvium._stored_type(column.data_type) != types[column.name] -%}
-        {%- do retyped.update({column.name: {"from": types[column.name], "to": alluvium._stored_type(column.data_type)}}) -%}
+        {%- do retyped.update({
+            column.name: {"from": types[column.name], "to": alluvium._stored_type(column.data_type)}
+        }) -%}
     {%- endfor -%}
     {{ return({
         "added": declared | reject("in", types) | list,
@@ -119,7 +121,8 @@
 select concat_ws(
     ', ',
     {%- for name in names %}
-    if(count({{ alluvium._quoted_identifier(name) }}) > 0, {{ alluvium._string_literal(name) }}, null){{ "," if not loop.last }}
+    if(count({{ alluvium._quoted_identifier(name) }}) > 0, {{ alluvium._string_literal(name) }}, null)
+    {{- "," if not loop.last }}
     {%- endfor %}
 ) as names
 from {{ change_log }}
@@ -234,7 +237,8 @@ create or replace table {{ table }}
 using delta
 {%- for property in properties if alluvium._is_kept_property(property.key) %}
 {{ "tblproperties (" if loop.first }}
-    {{ alluvium._string_literal(property.key) }} = {{ alluvium._string_literal(alluvium._kept_value(table, property)) }}{{ "," if not loop.last }}
+    {{ alluvium._string_literal(property.key) }} = {{ alluvium._string_literal(alluvium._kept_value(table, property)) }}
+    {{- "," if not loop.last }}
 {{ ")" if loop.last }}
 {%- endfor %}
 {{ partition_cols(label="partitioned by") }}
@@ -248,10 +252,12 @@ as
 select
     {%- for column in columns if column.name not in change.removed %}
     {%- set name = alluvium._quoted_identifier(column.name) %}
-    {% if column.name in change.retyped %}cast({{ name }} as {{ change.retyped[column.name]["to"] }}) as {% endif %}{{ name }}{{ "," if added or not loop.last }}
+    {% if column.name in change.retyped %}cast({{ name }} as {{ change.retyped[column.name]["to"] }}) as {% endif %}
+    {{- name }}{{ "," if added or not loop.last }}
     {%- endfor %}
     {%- for column in added %}
-    cast(null as {{ alluvium._stored_type(column.dtype) }}) as {{ alluvium._quoted_identifier(column.name) }}{{ "," if not loop.last }}
+    cast(null as {{ alluvium._stored_type(column.dtype) }}) as {{ alluvium._quoted_identifier(column.name) }}
+    {{- "," if not loop.last }}
     {%- endfor %}
 from {{ table }}
 {%- endmacro %}

@@ -42,7 +42,8 @@
     {%- set entry = load_relation(table) or rebuilt -%}
     {%- set moved = table if entry == rebuilt else alluvium._beside_table(table, "replaced_" ~ run_id) -%}
     {%- set folder = alluvium._folder_of_table(moved) -%}
-    {%- if folder and (entry.is_hudi or entry != rebuilt) and not alluvium._is_path_on_object_storage(folder) and load_relation(moved) is none
+    {%- if folder and (entry.is_hudi or entry != rebuilt) and not alluvium._is_path_on_object_storage(folder)
+        and load_relation(moved) is none
         and alluvium._has_commits(moved, folder, entry.is_hudi)
         and not alluvium._has_commits(entry, alluvium._folder_of_table(entry), entry.is_hudi) -%}
         {%- do alluvium._move_to_folder(entry, folder) -%}
@@ -74,7 +75,8 @@
 {% macro _drop_replaced_table(schema, replaced) %}
     {%- set table = load_relation(api.Relation.create(schema=schema, identifier=replaced.beside)) -%}
     {%- set folder = alluvium._folder_of_table(table) if table else none -%}
-    {%- if folder and load_relation(alluvium._beside_table(table, "rebuilt_" ~ replaced.run_id)) is none and not alluvium._is_path_on_object_storage(folder)
+    {%- if folder and load_relation(alluvium._beside_table(table, "rebuilt_" ~ replaced.run_id)) is none
+        and not alluvium._is_path_on_object_storage(folder)
         and alluvium._has_commits(table, folder, table.is_hudi) -%}
         {%- do run_query("drop table if exists " ~ replaced.relation) -%}
     {%- endif -%}

@@ -1,9 +1,11 @@
 {#
-    A merge, described once for both formats. Besides `on`, a condition on `target` and `source`: delete_when           
-    matched rows that go update_when, set                matched rows that change, all where no condition is given, and
-    the new values by column insert                          the values by column of rows that the target does not have
-    unmatched_when, set_unmatched   rows that the source does not have and that change A clause that is not described is
-    not there. The format is the model's; an operation, which is none, names it.
+    A merge, described once for both formats. Besides `on`, a condition on `target` and `source`:
+        delete_when                     matched rows that go
+        update_when, set                matched rows that change, all where no condition is given, and the new values by
+                                        column
+        insert                          the values by column of rows that the target does not have
+        unmatched_when, set_unmatched   rows that the source does not have and that change
+    A clause that is not described is not there. The format is the model's; an operation, which is none, names it.
 #}
 {% macro _merge_sql(target, source, merge, file_format=none) %}
     {{ return(
@@ -65,7 +67,8 @@
     insert into {{ target }} ({{ alluvium._column_list(columns) | join(", ") }})
     select
         {%- for name in columns %}
-        {{ alluvium._upserted_value(name, merge) | indent(8) }} as {{ alluvium._quoted_identifier(name) }}{{ "," if not loop.last }}
+        {{ alluvium._upserted_value(name, merge) | indent(8) }} as {{ alluvium._quoted_identifier(name) }}
+        {{- "," if not loop.last }}
         {%- endfor %}
     from {{ source }} as source
     {{ "left" if merge.insert else "inner" }} join {{ target }} as target on {{ merge.on }}
@@ -85,7 +88,9 @@
     union all
     select
         {%- for name in columns %}
-        {{ merge.set_unmatched.get(name, "target." ~ alluvium._quoted_identifier(name)) | string | indent(8) }} as {{ alluvium._quoted_identifier(name) }}{{ "," if not loop.last }}
+        {{ merge.set_unmatched.get(name, "target." ~ alluvium._quoted_identifier(name)) | string | indent(8) }} as {{
+            alluvium._quoted_identifier(name)
+        }}{{ "," if not loop.last }}
         {%- endfor %}
     from {{ target }} as target
     left anti join {{ source }} as source on {{ merge.on }}

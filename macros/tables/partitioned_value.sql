@@ -16,7 +16,8 @@
     {%- endif -%}
     {%- set message = model.name ~ ": partition_by names " ~ column.name ~ ", which is an empty text, or "
     "`__HIVE_DEFAULT_PARTITION__`, in a row, and a partition can only have it as NULL: "
-        ~ "partition by another column, or take the NULL with empty_partition_value: \"null\" in meta.cdc of the model" -%}
+        ~ "partition by another column, or take the NULL with empty_partition_value: \"null\" "
+        ~ "in meta.cdc of the model" -%}
     {{ return(
         "if(" ~ value ~ " in ('', '__HIVE_DEFAULT_PARTITION__'), raise_error(" ~ alluvium._string_literal(message)
         ~ "), " ~ value ~ ")"

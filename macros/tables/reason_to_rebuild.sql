@@ -67,7 +67,8 @@
     name: UpdateCatalog gives the metastore the columns of a table that it replaces, not those of a new one.
 #}
 {% macro _require_replaceable() %}
-    {%- if execute and alluvium._is_run() and config.get("materialized") == "incremental" and load_relation(this) is not none
+    {%- if execute and alluvium._is_run() and config.get("materialized") == "incremental"
+        and load_relation(this) is not none
         and alluvium._remembered("is_replaceable", this) is none -%}
         {%- set columns = adapter.get_columns_in_relation(this) -%}
         {%- for column in columns if "," in column.name -%}

@@ -86,15 +86,20 @@
     {%- for name in feed.key if not alluvium._column_of(feed, name).cdc.nullable -%}
         {%- do conditions.append("_cdc_kind = 'change' and " ~ alluvium._quoted_identifier(name) ~ " is null") -%}
     {%- endfor -%}
-    if(_cdc_kind in ('change', 'truncate') and ({{ conditions | join(" or ") }}), raise_error({{ alluvium._string_literal(alluvium._describe_lost_place(change_log, change_log)) }}), true)
+    if(
+        _cdc_kind in ('change', 'truncate') and ({{ conditions | join(" or ") }}),
+        raise_error({{ alluvium._string_literal(alluvium._describe_lost_place(change_log, change_log)) }}),
+        true
+    )
 {%- endmacro %}
 
 
 {% macro _describe_lost_place(table, change_log) %}
     {{ return(
         table.identifier
-        ~ " has rows without a position, or with NULL in a key column that is not declared nullable: later changes of them would be lost. An earlier release "
-        ~ "accepted them; " ~ alluvium._rebuild_command(change_log) ~ " reads the files again and rejects them"
+        ~ " has rows without a position, or with NULL in a key column that is not declared nullable: "
+        ~ "later changes of them would be lost. An earlier release accepted them; "
+        ~ alluvium._rebuild_command(change_log) ~ " reads the files again and rejects them"
     ) }}
 {% endmacro %}
 

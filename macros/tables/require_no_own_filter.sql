@@ -24,7 +24,8 @@
             caller_name ~ ": model " ~ model.name, "what calls is_incremental()", filters[0],
             "nothing: with incremental_strategy " ~ config.get("incremental_strategy") ~ " and file_format "
             ~ config.get("file_format")
-            ~ " the table is computed whole, and would lose the rows that the filter leaves out. Take the filter away, or merge into a table of Delta's (changed_keys, docs/guide/marts.md)",
+            ~ " the table is computed whole, and would lose the rows that the filter leaves out. Take the filter away, "
+            ~ "or merge into a table of Delta's (changed_keys, docs/guide/marts.md)",
         ) %}
     {%- endif -%}
 {% endmacro %}
@@ -36,7 +37,11 @@
         "(?m:--(?:(?!\\{[{%]).)*$)|\\{#.*?#\\}|\\{%-?\\s*raw\\s*-?%\\}.*?\\{%-?\\s*endraw\\s*-?%\\}", "", jinja,
         flags=modules.re.DOTALL
     ) -%}
-    {{ return(modules.re.search("\\b(is_incremental|should_full_refresh)\\s*\\(|\\bload_relation\\s*\\(\\s*this\\b", code) is not none) }}
+    {{ return(
+        modules.re.search(
+            "\\b(is_incremental|should_full_refresh)\\s*\\(|\\bload_relation\\s*\\(\\s*this\\b", code
+        ) is not none
+    ) }}
 {% endmacro %}
 
 
@@ -46,7 +51,8 @@
     {%- set macro = context.get(package, {}).get(name) if package not in ["dbt", "dbt_spark"] else none -%}
     {%- if macro is none
         or package == "alluvium" and modules.re.match(
-            "macros/(checks|dbt|decode|deprecated|feeds|files|history|hudi|lib|marts|models|operations|purge|rules|state|tables)/",
+            "macros/(checks|dbt|decode|deprecated|feeds|files|history|hudi|lib|marts|models|operations|purge|rules"
+            "|state|tables)/",
             macro.macro.original_file_path
         ) -%}
         {{ return(none) }}

@@ -1,6 +1,6 @@
 {#
-    No event of the latest merge of a state contradicts the declared key (`on_key_conflict` in the source's YAML): it warns, with the number of such
-    events, until a later merge has none.
+    No event of the latest merge of a state contradicts the declared key (`on_key_conflict` in the source's YAML): it
+    warns, with the number of such events, until a later merge has none.
 #}
 {% test key_holds(model) %}
 {{ config(severity="warn", fail_calc="coalesce(sum(conflict_count), 0)") }}

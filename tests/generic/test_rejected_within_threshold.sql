@@ -1,6 +1,7 @@
 {#
-    Rejected rows of a change log that are not released: a warning for any, which dbt counts, and a failure where they are more than `meta.cdc.quarantine` of the source
-    allows (`_rejected_above_threshold`). The number that dbt prints is that of the rows.
+    Rejected rows of a change log that are not released: a warning for any, which dbt counts, and a failure where they
+    are more than `meta.cdc.quarantine` of the source allows (`_rejected_above_threshold`). The number that dbt prints
+    is that of the rows.
 #}
 {% test rejected_within_threshold(model) %}
 {{ config(

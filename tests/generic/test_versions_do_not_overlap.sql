@@ -1,6 +1,6 @@
 {#
-    Fails for each version of a history that does not end before the next one of its key begins: at every position a key has
-    one row at most.
+    Fails for each version of a history that does not end before the next one of its key begins: at every position a key
+    has one row at most.
 #}
 {% test versions_do_not_overlap(model, key) %}
 {%- set columns = alluvium._column_list(key) | join(", ") %}

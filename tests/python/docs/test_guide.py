@@ -174,8 +174,7 @@ def test_every_column_of_the_ledger_of_runs_is_described_and_no_other() -> None:
 
 
 def test_every_kind_is_described() -> None:
-    kinds = set(re.findall(r"then '(\w+)'", macro_text("_record_kind") + macro_text("_recognise_envelope")))
-    kinds |= set(re.findall(r"then '(\w+)'\"", macro_text("_recognise_envelope")))
+    kinds = set(re.findall(r"then '(\w+)'", macro_text("_record_kind") + macro_text("_kind_of_envelope")))
     kinds |= set(re.findall(r"then '(\w{2,})'", macro_text("_kind_of_line") + macro_text("_operations_of_rows")))
     (cell,) = [cells[2] for cells in rows(TABLES, "Change log") if cells[0] == "`_cdc_kind`"]
     assert set(code_words(cell)) == kinds

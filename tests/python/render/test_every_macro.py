@@ -16,11 +16,12 @@ import pytest
 import yaml
 from dbt_common.clients.jinja import get_environment
 
-from .harness import MACROS, PACKAGE, Renderer, all_macros
+from .harness import MACROS, PACKAGE, REPOSITORY, Renderer, all_macros
 
 PUBLIC = MACROS / "_public__macros.yml"
 MOST_PUBLIC = 28
 LONGEST_BODY = 60
+LONGEST_LINE = 120
 # Folders of the macros that a model calls, where they are no hooks.
 OF_MODELS = {"models", "marts"}
 # From the lowest to the highest: a macro calls those of its own folder and of the folders before it.
@@ -136,6 +137,20 @@ def test_median_body_is_under_ten_lines(capsys: pytest.CaptureFixture[str]) -> N
     with capsys.disabled():
         print(f"\n{len(all_macros())} macros, median body {median:g} lines")
     assert median < 10
+
+
+def test_no_line_is_long() -> None:
+    """Of SQL, Jinja or YAML."""
+    folders = [MACROS, REPOSITORY / "models", REPOSITORY / "tests" / "generic", REPOSITORY / "snapshots"]
+    lines = [
+        (path.relative_to(REPOSITORY).as_posix(), number, line)
+        for folder in folders
+        for path in folder.rglob("*.sql")
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+    ]
+    assert [
+        f"{path}:{number}" for path, number, line in lines if len(line) > LONGEST_LINE or line != line.rstrip()
+    ] == []
 
 
 @pytest.mark.parametrize(
