@@ -5,10 +5,7 @@
     {%- for meta in [node.source_meta or {}, node.meta or {}, (node.config or {}).get("meta") or {}] -%}
         {%- for option, value in (meta.get("cdc") or {}).items() -%}
             {%- if option == "stored_as_scd_type" -%}
-                {#- It changed nothing in 0.1; goes in 0.3. -#}
-                {%- set message = node.source_name ~ "." ~ node.name ~ ": meta.cdc.stored_as_scd_type has no effect. "
-                    ~ "Delete it; a history model gives the table its history" -%}
-                {%- do alluvium._warn(message) if message not in alluvium._run_state().get("warnings", []) -%}
+                {%- do alluvium._warn_of_scd_type(node) -%}
             {%- elif option not in feed -%}
                 {% do alluvium._raise_invalid(subject, "meta.cdc option", option, feed.keys() | list) %}
             {%- else -%}
@@ -60,6 +57,14 @@
     {%- do alluvium._require_one_of(subject, "meta.cdc.reads_envelopes of " ~ kind, feed.reads_envelopes, [false])
         if kind != "shape flattened" -%}
     {{ return(feed) }}
+{% endmacro %}
+
+
+{# It changed nothing in 0.1; goes in 0.3. #}
+{% macro _warn_of_scd_type(node) %}
+    {%- set message = node.source_name ~ "." ~ node.name ~ ": meta.cdc.stored_as_scd_type has no effect. "
+        ~ "Delete it; a history model gives the table its history" -%}
+    {%- do alluvium._warn(message) if message not in alluvium._run_state().get("warnings", []) -%}
 {% endmacro %}
 
 
