@@ -232,9 +232,9 @@ def holding(project: Project) -> set[str]:
 
 def killed_purge(project: Project, entity: str, at: str) -> Outcome:
     """A purge that ends before it runs a statement."""
-    macro = project.folder / "macros" / "ops" / "purge_rows.sql"
+    macro = project.folder / "macros" / "purge" / "purge_rows.sql"
     whole = macro.read_text(encoding="utf-8")
-    statement = f"{{%- do run_query(alluvium.{at}("
+    statement = f"{{%- do run_query(alluvium._{at}("
     assert whole.count(statement) == 1
     macro.write_text(whole.replace(statement, "{{ exceptions.raise_compiler_error('killed') }}" + statement), "utf-8")
     outcome = purge(project, entity)
