@@ -286,6 +286,29 @@ def test_log_of_another_name() -> None:
     assert not any("unset" in sql for sql in renderer.does("record_applied_batches"))
 
 
+def test_properties_are_asked_for_once_and_are_what_the_run_has_made_of_them() -> None:
+    """A model that is built later in the run is told what an earlier one has applied."""
+    stored = {"alluvium.generation": "g1"}
+    renderer = Renderer()
+    renderer.answers = {"alter table": []}
+
+    def generation() -> Any:
+        renderer.answers["show tblproperties"] = [{"key": name, "value": value} for name, value in stored.items()]
+        return renderer.called("generation")(STATE)
+
+    renderer.context()
+    assert [generation(), generation()] == ["g1", "g1"]
+    renderer.called("set_properties")(STATE, {"generation": "g2"})
+    assert generation() == "g2"
+    assert [sql.split()[0] for sql in renderer.queries] == ["show", "alter"]
+    stored.clear()
+    renderer.called("unset_properties")(STATE, ["generation"])
+    assert generation() == "none"
+    stored["alluvium.generation"] = "g3"
+    renderer.called("spark__create_table_as")(False, STATE, "select 1")
+    assert generation() == "g3"
+
+
 def test_properties_of_merged_table() -> None:
     """A new table gets them, and no later run."""
     vectors = {"delta.enableDeletionVectors": "true"}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .feeds import feed
+from .feeds import column, feed
 from .harness import Renderer, relation
 
 LOG = relation("stg_shop__orders")
@@ -80,6 +80,28 @@ def test_refuse_schema_change(table: dict[str, Any], declared: dict[str, Any], m
     refusal = with_columns(*names, **table).refusal("_apply_schema_change", feed(**declared))
     assert refusal.startswith("model stg_shop__orders: ")
     assert message in refusal
+
+
+@pytest.mark.parametrize(
+    ("stored", "declared", "is_wider"),
+    [
+        ("decimal(10,2)", "decimal(12,4)", True),
+        ("decimal(10,2)", "decimal(11,4)", False),
+        ("decimal(10,2)", "decimal(12,1)", False),
+        ("int", "decimal(10,0)", True),
+        ("int", "decimal(10,1)", False),
+        ("float", "double", False),
+    ],
+)
+def test_type_that_holds_every_value_of_the_one_before_is_taken(stored: str, declared: str, is_wider: bool) -> None:
+    renderer = with_columns("id", "total", types={"total": stored}, policy="sync_all_columns")
+    asked = feed(columns=[column("id", "int"), column("total", declared)])
+    if not is_wider:
+        assert "as the table has it, or a wider type" in renderer.refusal("apply_schema_change", asked)
+        return
+    renderer.answers = {"show tblproperties": [], "create or replace": [], "describe detail": WHOLE}
+    assert renderer.render("apply_schema_change", asked) is True
+    assert f"cast(`total` as {declared}) as `total`" in renderer.queries[-1]
 
 
 def test_change_log_takes_new_columns() -> None:
