@@ -137,7 +137,7 @@ def test_require_types_and_own_columns(macros: Renderer) -> None:
     columns = [{"name": "a", "dtype": "int"}]
     assert not macros.sql("_require_types", LOG, columns, {"b": "date"})
     assert 'column a is "date"; allowed: int, ' in macros.refusal("_require_types", LOG, columns, {"a": "date"})
-    names = ("_cdc_x", "_is_deleted", "_deleted_at", "_METADATA", "cdc_x", "_hoodie_is_deleted")
+    names = ("_CDC_x", "_is_deleted", "_deleted_at", "_METADATA", "cdc_x", "_hoodie_is_deleted")
     own = [macros.render("_is_own_column", name) for name in names]
     assert own == [True, True, True, True, False, False]
     # dbt-spark takes these for no columns of a table, whatever its format is.

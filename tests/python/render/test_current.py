@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -294,15 +295,15 @@ def test_properties_are_asked_for_once_and_are_what_the_run_has_made_of_them() -
 
     def generation() -> Any:
         renderer.answers["show tblproperties"] = [{"key": name, "value": value} for name, value in stored.items()]
-        return renderer.called("generation")(STATE)
+        return renderer.called("_generation")(STATE)
 
     renderer.context()
     assert [generation(), generation()] == ["g1", "g1"]
-    renderer.called("set_properties")(STATE, {"generation": "g2"})
+    renderer.called("_set_properties")(STATE, {"generation": "g2"})
     assert generation() == "g2"
     assert [sql.split()[0] for sql in renderer.queries] == ["show", "alter"]
     stored.clear()
-    renderer.called("unset_properties")(STATE, ["generation"])
+    renderer.called("_unset_properties")(STATE, ["generation"])
     assert generation() == "none"
     stored["alluvium.generation"] = "g3"
     renderer.called("spark__create_table_as")(False, STATE, "select 1")
@@ -411,6 +412,29 @@ def test_newest_commit() -> None:
     state = "silver.slv_shop__orders_state"
     assert renderer.render("_latest_commit", state, "delta") == f"{state} 3 2024-05-01"
     assert renderer.render("_latest_commit", state, "hudi") == f"{state} 20240501"
+
+
+def test_mart_is_computed_again_for_other_sql_and_another_view_and_not_for_maintenance() -> None:
+    history, view = (
+        "describe history silver.slv_shop__orders_state limit ",
+        "select * from silver.slv_shop__orders_state",
+    )
+
+    def inputs_of(sql: str = "select 1", text: str = view, commits: Sequence[dict[str, Any]] = ()) -> str:
+        asked = {f"{history}100": [*commits, *BEHIND[f"{history}1"]], f"{history}1": [*commits, *BEHIND[f"{history}1"]]}
+        renderer = mart(
+            answers=asked | {**BEHIND, **asked, **described("slv_shop__orders", **{"Type": "VIEW", "View Text": text})}
+        )
+        return str(renderer.render("_inputs_fingerprint", renderer.context()["model"] | {"compiled_code": sql}))
+
+    optimized = {"version": 4, "timestamp": "2024-05-02", "operation": "OPTIMIZE"}
+    assert inputs_of() == inputs_of() == inputs_of(commits=[optimized])
+    other = [
+        inputs_of(sql="select 2"),
+        inputs_of(text=view + " where id > 1"),
+        inputs_of(commits=[optimized | {"operation": "MERGE"}]),
+    ]
+    assert len({inputs_of(), *other}) == 4
 
 
 def test_note_inputs() -> None:

@@ -214,9 +214,13 @@ def test_release_rejected_lines() -> None:
     (*_, create, insert) = renderer.does("release_rejected_lines", **given, dry_run=False)
     assert create == renderer.sql("_create_released_lines_sql", renderer.render("_released_lines"))
     assert insert.startswith("insert into silver.cdc_released_lines select 'silver.stg_shop__orders' as change_log")
+    # Rejected for another reason, a released line counts again.
+    assert "and released.reject_reason = rejected._cdc_reject_reason" in insert
+    given["files"] = ["p=0/a_b%*.json"]
     (*_, delete) = renderer.does("release_rejected_lines", **given, take_back=True, dry_run=False)
     assert delete == (
         "delete from silver.cdc_released_lines where change_log = 'silver.stg_shop__orders' "
+        r"and ((file_path like 'p=0/a\\_b\\%%.json' or file_path like '%/p=0/a\\_b\\%%.json')) "
         "and reject_reason in ('malformed_json')"
     )
     assert renderer.messages[-1].endswith("4 releases taken back")

@@ -118,6 +118,16 @@ def test_dry_run_changes_nothing() -> None:
     assert purge(renderer, {"id": 1001}) == []
 
 
+def test_key_that_was_purged_for_good_stays_so_where_another_purge_has_a_bound() -> None:
+    renderer = purging(**{"as position from": [{"position": "1.2"}]})
+    queries = purge(renderer, {"id": 1001}, dry_run=False, later_events="keep")
+    (recorded,) = [query for query in queries if "using (select explode" in query and query.startswith("merge")]
+    assert "until_position = if(ledger.until_position is null, null, '1.2')" in recorded
+    # One entry without a bound is enough.
+    barrier = renderer.render("_filtered_keys_sql", feed(), True)
+    assert "if(count(until_position) < count(*), null, max(until_position))" in barrier
+
+
 def test_nothing_found_leaves_the_tables_alone() -> None:
     answers = {"where _cdc_kind <> 'purged'": [{"row_count": 0, "file_count": 0}], "as held": [{"row_count": 0}]}
     queries = purge(purging(**answers), {"id": 1001}, dry_run=False)
@@ -252,6 +262,10 @@ def test_vacuum_of_a_feed_cleans_its_marts_in_hudi(macros: Renderer) -> None:
     macros.answers["as is_older"] = [{"is_older": True}]
     (cleaned,) = [sql for sql in macros.does("_vacuum_tables_of_feed", tables, 168) if sql.startswith("call run")]
     assert cleaned.endswith("clean_policy => 'KEEP_LATEST_FILE_VERSIONS', file_versions_retained => 1)")
+    # Hudi orders commits by their times: of one that has the time of another nobody knows.
+    macros.answers["as now"] = [{"now": "20261124120001000"}]
+    with pytest.raises(CompilationError, match="allowed: a time after 20261124120001000"):
+        macros.does("_vacuum_tables_of_feed", tables, 168)
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,13 @@ def test_record_run_writes_one_insert_and_shows_it() -> None:
     ]
 
 
+def test_record_run_counts_all_commits_of_a_table_that_was_made_again() -> None:
+    made = {"version": 0, "operation": "CREATE TABLE AS SELECT", "operationMetrics": json.dumps({"numOutputRows": "2"})}
+    renderer = run(**{"describe history": [MERGE | {"version": 1}, made]})
+    (insert,) = [sql for sql in renderer.does("record_run", ALL) if sql.startswith("insert")]
+    assert "values ('silver.slv_shop__orders_state', 3, 1, 3, 4, 2, cast(1.5 as double))) as moved" in insert
+
+
 def test_record_run_writes_nothing_where_nothing_is_new() -> None:
     renderer = run()
     renderer.answers["select table_name, max_by(batch"] = [
