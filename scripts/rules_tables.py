@@ -55,8 +55,9 @@ def _connectors() -> str:
     rows = []
     for name, rule in rules.load("connectors").items():
         fields = dict.fromkeys(field["field"] for part in rule.get("position", ()) for field in part["of"])
-        rows.append([f"`{name}`", ", ".join(f"`source.{field}`" for field in fields) or rule["advice"]])
-    return markdown(["connector", "its changes are ordered by"], rows)
+        order = ", ".join(f"`source.{field}`" for field in fields) or rule["advice"]
+        rows.append([f"`{name}`", order, f"`op,{rule['add_fields']}`" if "add_fields" in rule else ""])
+    return markdown(["connector", "its changes are ordered by", "`add.fields` of a flattened feed"], rows)
 
 
 def _sink_names() -> str:

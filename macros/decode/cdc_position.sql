@@ -5,7 +5,7 @@
     PostgreSQL: the end of the transaction that finished before, then the event's own lsn (`source.sequence`). As
     numbers the pair is the commit order; the lsn alone runs backwards where transactions interleave. A feed that has
     the lsn only (flattened without `source.sequence`) takes it twice: per key that is the same order, because a row
-    lock keeps a key's lsns in commit order. The macro `connectors` has the other connectors, _declared_position.sql the
+    lock keeps a key's lsns in commit order. `_connectors` has the other connectors, `_declared_position` the
     orders that a feed declares. Then snapshot rows below stream events, and last the delivery (partition, offset,
     version of the file, line), so that no two records tie. NULL where `_source_position` is, which alone decides that a
     row is rejected (`_reject_reason`). No row is ordered by a clock instead.

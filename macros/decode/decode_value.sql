@@ -1,6 +1,6 @@
 {#
     The typed value of one column, from its text in the JSON row image. NULL where the text does not fit the
-    type: the caller_name tells a misfit (text there, value not) from a NULL. Nothing is rounded, truncated, shifted
+    type: the caller tells a misfit (text there, value not) from a NULL. Nothing is rounded, truncated, shifted
     by the session's time zone, or sent through a double that was not one.
     `column` is {name, data_type, cdc}; `text` is the SQL expression of its text.
 #}

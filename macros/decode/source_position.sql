@@ -1,7 +1,7 @@
 {#
     The part of a position that the source says, as one text of fixed width: NULL, and no other value, where the record
     does not say it. By `order_by` or `sequence_by` where the feed declares one, else by its connector. The macro
-    `connectors` has what each sends.
+    `_connectors` has what each sends.
 #}
 {% macro _source_position(feed) %}
     {#-

@@ -236,7 +236,7 @@
 
 {#
     The feed behind a relation: of the source itself, or of the source that a model's change log is read from.
-    `graph` is filled only at execution; a caller_name returns its placeholder before it asks.
+    `graph` is filled only at execution; a caller returns its placeholder before it asks.
 #}
 {% macro _feed_of_relation(caller_name, relation) %}
     {%- set node = alluvium._node_of_relation(relation) -%}

@@ -55,7 +55,11 @@ def place(connector: str, number: int) -> dict[str, Any]:
             "wallTime": (1_700_000_000 + number) * 1000 + 7,
             "version": "3.3.0.Final",
         },
-    }.get(connector, {"ts_ms": NOON_MS + number})
+        # An order that the feed declares.
+        "other": {"ts_ms": NOON_MS + number},
+        "jdbc": {"ts_ms": NOON_MS + number},
+        "table": {"ts_ms": NOON_MS + number},
+    }[connector]
 
 
 def changed(value: Event, path: tuple[str, ...], odd: Any) -> Event:

@@ -126,14 +126,6 @@ def test_each_promise_of_the_readme_is_broken() -> None:
     assert re.findall(r"^\d\. \*\*(.+?)\*\*", readme, re.MULTILINE) == list(PROMISES)
 
 
-def test_what_is_to_be_broken_is_there() -> None:
-    macros = {promise: REPOSITORY / "macros" / broken.macro for promise, broken in PROMISES.items()}
-    texts = {promise: path.read_text(encoding="utf-8") for promise, path in macros.items()}
-    assert {promise: texts[promise].count(broken.said) for promise, broken in PROMISES.items()} == dict.fromkeys(
-        PROMISES, 1
-    )
-
-
 def project_of(folder: Path, spark: SparkSession, profile: Mapping[str, Any], names: Mapping[str, str]) -> Project:
     """A project over the feeds of some promises, which its tests find under their own names.
 

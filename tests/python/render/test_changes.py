@@ -7,6 +7,8 @@ import pytest
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import CompilationError
 
+from alluvium import rules
+
 from .feeds import column, feed, shop
 from .harness import INVOCATION, NO_PARTITIONS, Renderer, assert_parses, fold, relation
 
@@ -31,9 +33,7 @@ def test_change_log_compiles_without_a_query() -> None:
     [
         (
             {"cdc": {"connector": "db3"}},
-            'meta.cdc.connector is "db3"; allowed: '
-            "postgresql, mysql, mariadb, sqlserver, oracle, mongodb, db2, db2as400, informix, ingres, vitess, spanner, "
-            "cockroachdb, singlestore, ticdc, yugabytedb, cassandra, other, jdbc, table.",
+            f'meta.cdc.connector is "db3"; allowed: {", ".join([*rules.load("connectors"), "jdbc", "table"])}.',
         ),
         ({"cdc": {"key": ["no"]}}, 'meta.cdc.key is "no"; allowed: id, note.'),
         ({"using": "orc"}, 'external.using is "orc"; allowed: json, avro, parquet.'),
