@@ -37,7 +37,7 @@ BATCH = {"number": 1, "after": None, "runs": None}
 def place(connector: str, number: int) -> dict[str, Any]:
     """The fields of ``source`` that say where the n-th change lies, each in a transaction of its own."""
     lsn = f"{1:08x}:{number:08x}:0001"
-    return {
+    places: dict[str, dict[str, Any]] = {
         "postgresql": {"lsn": number * 10 + 5, "sequence": json.dumps([str(number * 10), str(number * 10 + 5)])},
         "mysql": {"file": "binlog.000009", "pos": number * 10, "row": 0},
         "mariadb": {"file": "binlog.000009", "pos": number * 10, "row": 0},
@@ -59,7 +59,8 @@ def place(connector: str, number: int) -> dict[str, Any]:
         "other": {"ts_ms": NOON_MS + number},
         "jdbc": {"ts_ms": NOON_MS + number},
         "table": {"ts_ms": NOON_MS + number},
-    }[connector]
+    }
+    return places[connector]
 
 
 def changed(value: Event, path: tuple[str, ...], odd: Any) -> Event:
