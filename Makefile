@@ -30,7 +30,7 @@ demo demo-changes test test-all statements compare-targets: export ALLUVIUM_DRIV
 
 export PYTHON SPARK
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke statements compare-targets transcript lock clean require-python
+.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke bench-entities statements compare-targets transcript lock clean require-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -59,6 +59,9 @@ lint: $(DEV_STAMP) ## ruff, mypy, sqlfluff
 
 bench-smoke: $(RUN_STAMP) ## 1 M envelopes, 1 % changes, nothing new; beside plain PySpark
 	@$(BIN)/python -m benchmarks.smoke
+
+bench-entities: $(RUN_STAMP) ## 100 small tables on a server: the first build, and one with nothing new
+	@$(BIN)/python -m benchmarks.many_entities
 
 statements: $(RUN_STAMP) ## statements that a first, a small and an idle build send, by kind of model
 	@$(BIN)/python -m benchmarks.statements

@@ -1,9 +1,9 @@
-"""The dbt project of one table that is built: this repository's macros, and its models under other names."""
+"""The dbt project of the tables that are built: this repository's macros, and its models under other names."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,19 @@ LIVING = f"slv_{SOURCE}__{ENTITY}"
 LISTING = f"bronze.{SOURCE}__{ENTITY}__files"
 
 
-def write_project(folder: Path, location: Path) -> None:
+def write_project(
+    folder: Path,
+    location: Path,
+    entities: Sequence[str] = (ENTITY,),
+    models: Sequence[str] = (CHANGE_LOG, STATE, LIVING),
+) -> None:
     """Writes the project.
 
     Args:
         folder: for the project, made here.
-        location: folder that the files land in.
+        location: folder that the files land in; of several entities, below it in a folder each.
+        entities: names of the tables, which have the same columns.
+        models: names of the models that each has, as those of `ENTITY`.
     """
     folder.mkdir(parents=True)
     shutil.copytree(REPOSITORY / "macros", folder / "macros")
@@ -36,10 +43,16 @@ def write_project(folder: Path, location: Path) -> None:
         del project[paths]
     del project["models"]["alluvium"]["gold"]  # else dbt warns of a configuration that nothing uses
     _write_yaml(folder / "dbt_project.yml", project | {"model-paths": ["models"], "macro-paths": ["macros"]})
-    _write_yaml(folder / "models" / "bronze" / "_bench__sources.yml", _sources(location))
+    _write_yaml(folder / "models" / "bronze" / "_bench__sources.yml", _sources(location, entities))
     (folder / "models" / "silver").mkdir()
-    for model in (CHANGE_LOG, STATE, LIVING):
-        (folder / "models" / "silver" / f"{model}.sql").write_text(_model_sql(model), encoding="utf-8")
+    for model in models:
+        sql = _model_sql(model)
+        for entity in entities:
+            path = folder / "models" / "silver" / f"{model.replace(ENTITY, entity)}.sql"
+            path.write_text(
+                sql.replace(f"{SOURCE}__{ENTITY}", f"{SOURCE}__{entity}").replace(f'"{ENTITY}"', f'"{entity}"'),
+                encoding="utf-8",
+            )
 
 
 def _model_sql(model: str) -> str:
@@ -53,7 +66,7 @@ def _model_sql(model: str) -> str:
     return renamed
 
 
-def _sources(location: Path) -> dict[str, Any]:
+def _sources(location: Path, entities: Sequence[str]) -> dict[str, Any]:
     cdc = {
         "connector": "postgresql",
         "shape": "envelope",
@@ -61,14 +74,17 @@ def _sources(location: Path) -> dict[str, Any]:
         # The plain script would need a decoder of its own for Debezium's default, base64.
         "decimal_handling_mode": "string",
     }
-    table = {
-        "name": ENTITY,
-        "identifier": f"{SOURCE}__{ENTITY}",
-        "external": {"location": str(location), "using": "json"},
-        "config": {"meta": {"cdc": cdc}},
-        "columns": [{"name": name, "data_type": data_type} for name, data_type in COLUMNS.items()],
-    }
-    return {"version": 2, "sources": [{"name": SOURCE, "schema": "bronze", "tables": [table]}]}
+    tables = [
+        {
+            "name": entity,
+            "identifier": f"{SOURCE}__{entity}",
+            "external": {"location": str(location if len(entities) == 1 else location / entity), "using": "json"},
+            "config": {"meta": {"cdc": cdc}},
+            "columns": [{"name": name, "data_type": data_type} for name, data_type in COLUMNS.items()],
+        }
+        for entity in entities
+    ]
+    return {"version": 2, "sources": [{"name": SOURCE, "schema": "bronze", "tables": tables}]}
 
 
 def _write_yaml(path: Path, document: Mapping[str, Any]) -> None:
