@@ -41,7 +41,7 @@
 
 
 {% macro _change_log_sql(feed, batch) -%}
-{%- do alluvium._remember("columns", this, alluvium._fingerprint_of_columns(feed)) if batch.after is none -%}
+{%- do alluvium._note_columns(feed) if batch.after is none -%}
 {%- if batch.after is not none and alluvium._apply_schema_change(feed) and not batch.runs -%}
 -- Every listed file is in the log.
 select *
