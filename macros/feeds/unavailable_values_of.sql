@@ -15,8 +15,7 @@
 
 
 {% macro _bytes_of_placeholder(placeholder) %}
-    {{
-        return(
-            "".encode().fromhex(placeholder[4:]) if placeholder.startswith("hex:") else placeholder.encode("utf-8")
-        ) }}
+    {{ return(
+        "".encode().fromhex(placeholder[4:]) if placeholder.startswith("hex:") else placeholder.encode("utf-8")
+    ) }}
 {% endmacro %}

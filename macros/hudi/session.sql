@@ -91,10 +91,9 @@
 
 
 {% macro _knows_hudi(extensions=none) %}
-    {{
-        return(
-            "HoodieSparkSessionExtension" in (extensions or alluvium._lasting_setting("spark.sql.extensions") or "")
-        ) }}
+    {{ return(
+        "HoodieSparkSessionExtension" in (extensions or alluvium._lasting_setting("spark.sql.extensions") or "")
+    ) }}
 {% endmacro %}
 
 

@@ -26,10 +26,9 @@
     the first purge.
 #}
 {% macro _purge_ledger() %}
-    {{
-        return(
-            api.Relation.create(schema=var("alluvium_ledger_schema", target.schema), identifier="cdc_purge_ledger")
-        ) }}
+    {{ return(
+        api.Relation.create(schema=var("alluvium_ledger_schema", target.schema), identifier="cdc_purge_ledger")
+    ) }}
 {% endmacro %}
 
 

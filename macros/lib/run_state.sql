@@ -35,10 +35,9 @@
     tables then, and the rows of a unit test are given.
 #}
 {% macro _may_query() %}
-    {{
-        return(
-            execute and flags.WHICH not in ["compile", "generate", "list", "parse"] and not alluvium._is_unit_test()
-        ) }}
+    {{ return(
+        execute and flags.WHICH not in ["compile", "generate", "list", "parse"] and not alluvium._is_unit_test()
+    ) }}
 {% endmacro %}
 
 

@@ -89,10 +89,9 @@ having max(if(_cdc_kind = 'rejected', _cdc_batch, null)) = max(_cdc_batch)
     {%- if not reset_at or reset_at == alluvium._known_reset(this) -%}
         {{ return({}) }}
     {%- endif -%}
-    {{
-        return(
-            {"reset_at": reset_at} if applied_batches else {"reset_at": reset_at, "generation": alluvium._run_id()}
-        ) }}
+    {{ return(
+        {"reset_at": reset_at} if applied_batches else {"reset_at": reset_at, "generation": alluvium._run_id()}
+    ) }}
 {% endmacro %}
 
 
