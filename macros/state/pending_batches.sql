@@ -158,9 +158,10 @@
 {% macro _has_nothing_to_apply(change_log, feed, batches, resets) %}
     {#- In this order: is_incremental() fails in a unit test. -#}
     {%- do alluvium._note_columns(feed) if alluvium._is_run() and not is_incremental() -%}
+    {%- set has_news = not batches or batches.after != batches.until or resets -%}
     {{ return(
-        batches and is_incremental() and alluvium._apply_schema_change(feed, change_log, batches.after)
-        and batches.after == batches.until and not resets
+        batches and is_incremental() and alluvium._apply_schema_change(feed, change_log, batches.after, has_news)
+        and not has_news
     ) }}
 {% endmacro %}
 

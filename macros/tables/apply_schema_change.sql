@@ -6,7 +6,7 @@
     adds them. A table without a key counts its rows by their whole images: other columns make other rows of them.
     `change_log` and `after`, of a table that is merged: what it reads, and the newest batch that it has applied.
 #}
-{% macro _apply_schema_change(feed, change_log=none, after=none) %}
+{% macro _apply_schema_change(feed, change_log=none, after=none, has_news=false) %}
     {%- set subject = "model " ~ this.identifier -%}
     {#- The other format has other types for some columns, which would be told as a change of theirs. -#}
     {%- do alluvium._require_format_of_table("apply_schema_change") -%}
@@ -14,7 +14,7 @@
     {%- do alluvium._require_one_of(
         subject, "on_schema_change", policy, ["ignore", "fail", "append_new_columns", "sync_all_columns"]
     ) -%}
-    {%- if alluvium._table_property(this, "columns") == alluvium._fingerprint_of_columns(feed) -%}
+    {%- if not has_news and alluvium._table_property(this, "columns") == alluvium._fingerprint_of_columns(feed) -%}
         {{ return(true) }}
     {%- endif -%}
     {%- set columns = alluvium._columns_in_relation(this) -%}
@@ -39,6 +39,8 @@
         {%- do run_query(
             alluvium._rewrite_columns_sql(this, columns, change, alluvium._query_rows("show tblproperties " ~ this))
         ) -%}
+    {%- else -%}
+        {%- do alluvium._remember("columns_of_table", this, columns) -%}
     {%- endif -%}
     {%- if policy != "ignore" and not alluvium._is_hudi() and alluvium._adds_local_time(feed, change.added) -%}
         {#- A table of Delta's (3.3.3) that was created without such a column takes none. -#}
@@ -49,8 +51,9 @@
 
 
 {#
-    The declared columns in short. A table that is known to have them keeps this as a property, so that no later run has
-    to ask for its columns. An altered column is seen when rows are written (`_same_columns`).
+    The declared columns in short. A table that is known to have them keeps this as a property, so that a run with
+    nothing new does not ask for its columns. A state or history with news does: somebody may have dropped a column, and
+    dbt would add it again without the values of the rows that are here.
 #}
 {% macro _fingerprint_of_columns(feed) %}
     {%- set columns = [] -%}

@@ -8,7 +8,11 @@
     {%- for column in alluvium._columns_in_relation(source) -%}
         {%- do types.update({column.name | lower: column.dtype}) -%}
     {%- endfor -%}
-    {%- set columns, names = alluvium._columns_in_relation(target), [] -%}
+    {#- As they were when the model compiled, but where dbt has added one since. -#}
+    {%- set known = alluvium._remembered("columns_of_table", target) or [] -%}
+    {%- set names_known = known | map(attribute="name") | map("lower") | list -%}
+    {%- set is_known = known and not types.keys() | reject("in", names_known) | list -%}
+    {%- set columns, names = known if is_known else alluvium._columns_in_relation(target), [] -%}
     {%- do alluvium._require_types(target, columns, types) -%}
     {%- for column in columns if column.name | lower in types -%}
         {%- do names.append(column.name) -%}

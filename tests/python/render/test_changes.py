@@ -81,6 +81,7 @@ def test_change_log_refuses_another_strategy() -> None:
 def test_change_log_without_news_reads_nothing(macros: Renderer) -> None:
     macros.types = {("stg_shop__orders", "id"): "int"}
     macros.columns = ["id", "note", "_cdc_op"]
+    macros.answers = {"left: properties": [{"value": {}}]}
     sql = macros.render("_change_log_sql", feed(), {"number": 3, "after": 2, "runs": []})
     assert fold(sql).endswith("select * from silver.stg_shop__orders where false")
     assert_parses(sql)

@@ -86,13 +86,42 @@ def test_current_state_without_news_reads_nothing() -> None:
     renderer = state()
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
     renderer.columns = ["id", "note", "_cdc_position"]
+    renderer.answers = {"left: properties": [{"value": {}}]}
     sql = renderer.render("_state_by_key", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
     assert fold(sql).endswith("select * from silver.slv_shop__orders_state where false")
     assert_parses(sql)
     # A column that the table has not yet: dbt adds it from the model's own columns.
     renderer.columns = ["id", "_cdc_position"]
-    renderer.answers = {"select concat_ws(": [{"names": ""}]}
+    renderer.answers |= {"select concat_ws(": [{"names": ""}]}
     assert "latest as (" in renderer.sql("_state_by_key", LOG, feed(), "soft", {"after": 6, "until": 6}, [])
+
+
+@pytest.mark.parametrize("until", [6, 7])
+def test_table_that_has_said_which_columns_it_has_is_asked_again_where_there_is_news(until: int) -> None:
+    """Somebody has dropped a column: with the next batch dbt would add it, and rows would lack the values they had."""
+    renderer = state()
+    renderer.types = {("slv_shop__orders_state", "id"): "int"}
+    renderer.columns = ["id", "_cdc_position"]
+    declared = {"alluvium.columns": renderer.render("_fingerprint_of_columns", feed())}
+    renderer.answers = {"left: properties": [{"value": declared}], "select concat_ws(": [{"names": "note"}]}
+    batches = {"after": 6, "until": until}
+    if until == 6:
+        assert renderer.sql("_state_by_key", LOG, feed(), "soft", batches, []).endswith("where false")
+        assert renderer.queries == []
+    else:
+        with pytest.raises(CompilationError, match='new columns is "note"; allowed: columns without values in batches'):
+            renderer.sql("_state_by_key", LOG, feed(), "soft", batches, [])
+
+
+def test_columns_that_a_model_has_seen_as_it_compiled_are_not_asked_for_again() -> None:
+    renderer = state()
+    renderer.columns = ["id", "note"]
+    seen = [SimpleNamespace(name=name, dtype="string") for name in ("ID", "note")]
+    renderer.answers = {"left: columns_of_table": [{"value": seen}]}
+    assert renderer.render("_same_columns", relation("tmp"), STATE) == ["ID", "note"]
+    # dbt has added one since.
+    renderer.columns = ["id", "note", "_cdc_op"]
+    assert renderer.render("_same_columns", relation("tmp"), STATE) == ["id", "note", "_cdc_op"]
 
 
 def test_current_state_refuses_a_model_that_would_not_merge() -> None:

@@ -14,7 +14,7 @@ WHOLE = [{"partitionColumns": "[]"}]
 
 
 def with_columns(*names: str, types: dict[str, str] | None = None, policy: str = "append_new_columns") -> Renderer:
-    renderer = Renderer(on_schema_change=policy)
+    renderer = Renderer(on_schema_change=policy, answers={"left: properties": [{"value": {}}]})
     renderer.columns = [*names, "_cdc_op"]
     renderer.types = {
         ("stg_shop__orders", name): data_type for name, data_type in ({"id": "int"} | (types or {})).items()
@@ -115,7 +115,7 @@ def test_change_log_takes_new_columns() -> None:
 @pytest.mark.parametrize(("policy", "is_refused"), [("append_new_columns", True), ("sync_all_columns", False)])
 def test_new_column_whose_name_has_another_case(policy: str, is_refused: bool) -> None:
     renderer = with_columns("id", "Note", policy=policy)
-    renderer.answers = {"show tblproperties": [], "create or replace": [], "describe detail": WHOLE}
+    renderer.answers |= {"show tblproperties": [], "create or replace": [], "describe detail": WHOLE}
     if is_refused:
         refusal = renderer.refusal("_apply_schema_change", feed())
         assert "allowed: columns of other names than those of the table, which has note in another case" in refusal
