@@ -9,8 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +16,7 @@ from pathlib import Path
 from alluvium.server import hosting
 from benchmarks.generator import initial_lines
 from benchmarks.project import CHANGE_LOG, LIVING, SOURCE, STATE, write_project
+from benchmarks.targets import run
 
 ROWS = 10
 MODELS = (CHANGE_LOG, CHANGE_LOG.replace("stg_", "qrn_"), STATE, LIVING, f"{LIVING}_history")
@@ -40,20 +39,19 @@ def main(arguments: list[str] | None = None) -> int:
         "ALLUVIUM_THRIFT_PORT": str(hosting.free_port()),
     }
 
-    def run(program: str, *arguments: str) -> float:
+    def seconds(program: str, *arguments: str) -> float:
         started = time.monotonic()
-        executable = str(Path(sys.executable).parent / program)
-        subprocess.run([executable, *arguments], cwd=folder / "project", env=environment, check=True)
+        run(environment, program, *arguments, project=folder / "project")
         return time.monotonic() - started
 
     build = ("dbt", "--quiet", "build", "--target", "thrift", "--threads", "2")
     try:
-        run("alluvium", "serve", "start")
-        first, nothing_new = run(*build), run(*build)
+        seconds("alluvium", "serve", "start")
+        first, nothing_new = seconds(*build), seconds(*build)
         models = len(entities) * len(MODELS)
         print(f"{len(entities)} tables, {models} models: first {first:.0f} s, nothing new {nothing_new:.0f} s")
     finally:
-        run("alluvium", "serve", "stop")
+        seconds("alluvium", "serve", "stop")
         shutil.rmtree(folder, ignore_errors=True)
     return 0
 

@@ -176,15 +176,15 @@ def _served(way: Way, environment: dict[str, str]) -> Iterator[None]:
         run(environment, "alluvium", "serve", "stop")
 
 
-def run(environment: dict[str, Any], program: str, *arguments: str) -> None:
-    """Run a program of this environment in the project, and show what it said if it fails.
+def run(environment: dict[str, Any], program: str, *arguments: str, project: Path = PROJECT) -> None:
+    """Run a program of this environment in a project, and show what it said if it fails.
 
     Raises:
         subprocess.CalledProcessError: it fails.
     """
     executable = Path(sys.executable).parent / program
     ended = subprocess.run(
-        [str(executable), *arguments], cwd=PROJECT, env=environment, capture_output=True, text=True, check=False
+        [str(executable), *arguments], cwd=project, env=environment, capture_output=True, text=True, check=False
     )
     if ended.returncode:
         print(ended.stdout[-6000:] + ended.stderr[-4000:], file=sys.stderr)

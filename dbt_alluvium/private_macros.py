@@ -23,4 +23,4 @@ class Parser(MacroParser):
 
 def teach() -> None:
     """Called before dbt parses a project."""
-    manifest.MacroParser = Parser  # type: ignore[attr-defined]
+    manifest.MacroParser = Parser  # type: ignore[attr-defined]  # dbt imports the name and does not export it

@@ -180,7 +180,7 @@ def require_https(addresses: Iterable[str], named_by: str) -> None:
     (2.5.1) expands external entities in them (CVE-2022-46751).
 
     Args:
-        addresses: of repositories; other texts are passed over.
+        addresses: of repositories; other texts are ignored.
         named_by: what has them, for the message.
 
     Raises:

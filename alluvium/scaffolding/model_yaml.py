@@ -34,13 +34,13 @@ def text_of_file(models: Iterable[Mapping[str, Any]]) -> str:
     return "version: 2\n\nmodels:\n" + "\n".join(_texts([*models]))
 
 
-def with_models(text: str, models: Mapping[str, Mapping[str, Any]], *, may_be_anew: bool) -> str:
+def with_models(text: str, models: Mapping[str, Mapping[str, Any]], *, may_be_rewritten: bool) -> str:
     """A file whose models say what is wanted of them, all lines of others left as they are.
 
     Args:
         text: of the file.
         models: by name, as of :func:`text_of_file`.
-        may_be_anew: whether the file has nothing else, and no line of anybody else.
+        may_be_rewritten: whether the file has nothing else, and no line of anybody else.
 
     Raises:
         EditError: its models are no list, or are not written as this command writes them.
@@ -50,7 +50,7 @@ def with_models(text: str, models: Mapping[str, Mapping[str, Any]], *, may_be_an
     longer = [name for name in changed if has_columns(said.get(name, {})) and only_adds(changed[name], said[name])]
     replaced = {name: model for name, model in changed.items() if name not in longer}
     is_in_this_form = all(map(has_columns, said.values())) and same_lines(text) == text_of_file(said.values())
-    if changed and said and may_be_anew and (replaced or is_in_this_form):
+    if changed and said and may_be_rewritten and (replaced or is_in_this_form):
         return text_of_file(models.values()).replace("\n", newline_of(text))
     if replaced:
         text = _with_replaced(text, replaced, models)
@@ -96,14 +96,14 @@ def _with_replaced(
     for texts in (in_one_file, each_alone):
         with suppress(EditError):
             return _with_texts(text, replaced, texts)
-    # Others have aliases of what is no longer there. With nothing but what this module writes, it can be written anew.
+    # Others have aliases of what is no longer there. With nothing but what this module writes, it can be rewritten.
     said = {entry["name"]: normal(entry) for entry in _entries(text)}
     entries = {**said, **replaced}
     is_alone = said and yaml.safe_load(text).keys() <= {"version", "models"}
     if is_alone and not has_comments(text) and all(map(has_columns, entries.values())):
-        anew = text_of_file(entries.values())
-        if [*map(normal, _entries(anew))] == [*entries.values()]:
-            return anew.replace("\n", newline_of(text))
+        rewritten = text_of_file(entries.values())
+        if [*map(normal, _entries(rewritten))] == [*entries.values()]:
+            return rewritten.replace("\n", newline_of(text))
     raise EditError("models are not written as this command writes them")
 
 

@@ -253,7 +253,7 @@ class Writer:
                     is_own = is_own and own is not None
                     wanted[name] = own or self._with_new_columns_of_row(models[name], feed, declared)
                     replaces = replaces or not only_adds(wanted[name], declared)
-            added = with_models(there, wanted, may_be_anew=is_alone and is_own)
+            added = with_models(there, wanted, may_be_rewritten=is_alone and is_own)
         except EditError:
             return self._change(path, text, None, can_replace=False)
         if added == there:

@@ -141,7 +141,9 @@ class _Loader(yaml.SafeLoader):
     """Gives the node of an alias the place of the alias, not that of what it stands for."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        alias: yaml.Event | None = self.peek_event() if self.check_event(yaml.AliasEvent) else None  # type: ignore[no-untyped-call]
+        # The stubs of PyYAML have no annotations of one of these.
+        is_alias = self.check_event(yaml.AliasEvent)
+        alias: yaml.Event | None = self.peek_event() if is_alias else None  # type: ignore[no-untyped-call]
         node = super().compose_node(parent, index)
         if alias is None or node is None:
             return node

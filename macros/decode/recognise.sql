@@ -214,15 +214,20 @@ operations as (
 {%- endmacro %}
 
 
-{# The fields of a record that is not an envelope, from the payload where it has a schema. #}
-{% macro _fields_of_record(feed) -%}
-{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
+{% macro _unwrapped(feed, record) -%}
 unwrapped as (
     select
         *,
         {{ alluvium._is_wrapped(feed, record) }} as is_wrapped
     from parsed
-),
+)
+{%- endmacro %}
+
+
+{# The fields of a record that is not an envelope, from the payload where it has a schema. #}
+{% macro _fields_of_record(feed) -%}
+{%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
+{{ alluvium._unwrapped(feed, record) }},
 
 rows as (
     select
@@ -255,12 +260,7 @@ rows as (
 #}
 {% macro _fields_of_flattened_envelope(feed) -%}
 {%- set record = "lines[0].value" if feed.store_envelope else "lines[0]" -%}
-unwrapped as (
-    select
-        *,
-        {{ alluvium._is_wrapped(feed, record) }} as is_wrapped
-    from parsed
-),
+{{ alluvium._unwrapped(feed, record) }},
 
 told as (
     select

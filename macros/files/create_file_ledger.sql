@@ -65,8 +65,8 @@ declaration string comment 'the options that the lines were decoded with, as has
 
 
 {#
-    Brings the ledger level with a change log, and returns the newest batch that either had. Costs one metadata
-    query when they are level. Called when a change log compiles for a run: what a killed run left is caught up here.
+    Brings the ledger level with a change log, and returns the newest batch that either had. `latest` has both batches
+    where a query has brought them. Called when a change log compiles for a run: what a killed run left is caught up.
     Batches of a restored log go on counting where the ledger was: a state that has applied batch 2 would pass over
     another batch 2. So the entries that the log no longer has lose their file and keep their number.
 #}

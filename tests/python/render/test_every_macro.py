@@ -189,6 +189,10 @@ def calls_of_files() -> dict[str, set[str]]:
 def test_no_macro_calls_a_higher_folder() -> None:
     calls = calls_of_files()
     assert {path.split("/")[0] for path in calls} == set(LAYERS)
+    # By their folders that macro tells those of this project from a user's in a clone.
+    folders = re.search(r"macros/\(([a-z|]+)\)/", "".join(re.findall('"(.*?)"', all_macros()["_macro_of_id"].body)))
+    assert folders is not None
+    assert set(folders[1].split("|")) == set(LAYERS)
     rank = {path: LAYERS.index(path.split("/")[0]) for path in calls}
     assert [(path, callee) for path, callees in calls.items() for callee in callees if rank[callee] > rank[path]] == []
 

@@ -199,5 +199,5 @@ def test_models_that_share_a_list() -> None:
     text = "models:\n- name: a\n  columns: &all [{name: x}] # mine\n- name: b\n  columns: *all\n"
     columns = [{"name": "x"}, {"name": "y", "description": "d"}]
     models = {name: {"name": name, "description": "", "columns": columns} for name in ("a", "b")}
-    added = with_models(text, models, may_be_anew=False)
+    added = with_models(text, models, may_be_rewritten=False)
     assert added == text.replace("{name: x}", '{name: x}, &y {name: y, description: "d"}')
