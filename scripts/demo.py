@@ -239,13 +239,14 @@ def entities(engine: Engine) -> list[Entity]:
     ]
     tables = {name for _, name, _ in engine.rows("show tables in silver")}
     states = {entity.name: f"slv_{entity.name.replace('.', '__')}_state" for entity in found}
-    counted = " union all ".join(
-        f"select '{name}' as name, count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted"
-        f" from silver.{state}"
-        for name, state in states.items()
-        if state in tables
+    # Grouped once, above the union: a shuffle in all, not one per state.
+    rows = " union all ".join(
+        f"select '{name}' as name, _is_deleted from silver.{state}" for name, state in states.items() if state in tables
     )
-    counts = {name: figures for name, *figures in engine.rows(counted)} if counted else {}
+    counted = f"""
+        select name, count_if(not _is_deleted) as living, count_if(_is_deleted) as deleted from ({rows}) group by name
+    """
+    counts = {name: figures for name, *figures in engine.rows(counted)} if rows else {}
     for entity in found:
         if entity.name in counts:
             entity.rows, entity.deleted = counts[entity.name]

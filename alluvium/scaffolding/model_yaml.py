@@ -174,7 +174,7 @@ def _told(column: Mapping[str, Any]) -> str:
 def _text(model: Mapping[str, Any], shared: Collection[str], anchors: dict[str, str]) -> str:
     is_first = not anchors
     columns = [_column(column, shared, anchors) for column in model["columns"]]
-    tests = [test if isinstance(test, str) else scalar(test)[1:-1] for test in model.get("data_tests") or ()]
+    tests = [_test(test) for test in model.get("data_tests") or ()]
     return "".join(
         (
             f"  - name: {model['name']}\n",
@@ -186,6 +186,17 @@ def _text(model: Mapping[str, Any], shared: Collection[str], anchors: dict[str, 
             "" if is_first else f"{_filled(columns)}]\n",
         )
     )
+
+
+def _test(test: Any) -> str:
+    """An item of the list, on more lines where one would be too long."""
+    line = test if isinstance(test, str) else scalar(test)[1:-1]
+    if isinstance(test, str) or len(f"      - {line}") <= _WIDTH:
+        return line
+    text = yaml.safe_dump(
+        test, allow_unicode=True, width=_WIDTH - len("      - "), default_flow_style=None, sort_keys=False
+    )
+    return textwrap.indent(text, " " * len("      - ")).strip()
 
 
 def _column(column: Mapping[str, Any], shared: Collection[str], anchors: dict[str, str]) -> str:

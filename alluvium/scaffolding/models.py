@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .names import numbered, slug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _PLACE = ("_cdc_file_path", "_cdc_file_length", "_cdc_file_modified_at", "_cdc_line")
 _EVENT = ("_cdc_kafka_partition", "_cdc_kafka_offset", "_cdc_file_path", "_cdc_line")
@@ -80,8 +80,13 @@ class Model:
         """Columns after those of the source, with any key."""
         return {*self.own, *self.own_without_key}
 
-    def tests(self, key: Sequence[str] | None) -> dict[str, dict[str, Any]]:
-        """Tests of the model and their arguments, by the columns of the key; None where it is not known yet."""
+    def tests(self, key: Sequence[str] | None, nullable: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Tests of the model and their arguments.
+
+        Args:
+            key: columns of the key; None where it is not known yet.
+            nullable: those of them that may be NULL.
+        """
         if self.layer == "stg":
             return {"every_line_accounted_for": {}, "rejected_within_threshold": {}}
         if self.layer == "qrn":
@@ -91,6 +96,9 @@ class Model:
             found["key_holds"] = {}
         if key is not None:
             found[_GRAIN] = {"columns": [*(key or self.grain_without_key), *self.grain_after_key]}
+            filled = [name for name in key if name not in nullable] if self.has_keys_filled else self.filled
+            if filled:
+                found[_GRAIN]["not_null"] = [*filled]
         if self.suffix == "_history":
             found["versions_do_not_overlap"] = {"key": list(key or ())}
         return found
@@ -118,7 +126,6 @@ MODELS = (
         "One row per line or record of the files of {source}.{entity}: its change log. Append-only; row changes with "
         "their typed row image, rejected lines with their reason, control records by kind.",
         _LOG,
-        filled=("_cdc_kind",),
     ),
     Model(
         "qrn",

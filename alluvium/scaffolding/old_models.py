@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _NAMES = {
     "decode_debezium": "change_log",
@@ -35,3 +36,25 @@ def _settings(found: re.Match[str]) -> str:
     if found["deletes"] not in (None, "soft"):
         settings.append(f'meta={{"cdc": {{"delete_policy": "{found["deletes"]}"}}}}')
     return f"{{{{ config({', '.join(settings)}) }}}}\n\n" if settings else ""
+
+
+def with_tests_of_columns(model: dict[str, Any]) -> dict[str, Any]:
+    """What a model's YAML says, with dbt's ``not_null`` beside each column for the argument of the grain's test.
+
+    Args:
+        model: as today's writer makes it.
+    """
+    filled = ["_cdc_kind"] if model["name"].startswith("stg_") else []
+    tests: list[Any] = []
+    for test in model.get("data_tests", ()):
+        if isinstance(test, dict):
+            ((name, said),) = test.items()
+            filled += said["arguments"].get("not_null", ())
+            arguments = {argument: value for argument, value in said["arguments"].items() if argument != "not_null"}
+            tests.append({name: {"arguments": arguments}})
+        else:
+            tests.append(test)
+    columns = [
+        {**column, **({"data_tests": ["not_null"]} if column["name"] in filled else {})} for column in model["columns"]
+    ]
+    return {**model, **({"data_tests": tests} if tests else {}), "columns": columns}

@@ -15,8 +15,8 @@ from .comments import MARK, with_comments
 from .declared import cdc_options, path_of_table
 from .model_yaml import has_columns, has_comments, normal, only_adds, text_of_file, with_models
 from .models import MODELS, Model, beginning_of_description, names_of_descriptions
-from .names import for_dbt, slug
-from .old_models import in_todays_form
+from .names import for_dbt
+from .old_models import in_todays_form, with_tests_of_columns
 from .places import Places, names_in
 from .project import newline_of, read_text, same_lines
 from .questions import comment_now
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from .project import Project
     from .questions import Question
 
-# Of Spark's words those that cannot begin a condition.
-RESERVED = frozenset(
-    {"and", "case", "cast", "exists", "from", "group", "interval", "not", "or", "order", "select", "where"}
-)
 DELETE_POLICIES = ("soft", "hard")
 FILE_FORMATS = (None, "delta", "hudi")
 
@@ -267,16 +263,19 @@ class Writer:
         path: list[str | tuple[str, str]] = ["models", ("name", declared["name"])]
         where = lines_of(text, path)
         has_comment = has_comments("\n".join(text.splitlines()[where.start : where.stop]))
-        if has_comment or declared != self._entry(model, feed, model.key_of(declared), rows):
+        as_written = self._entry(model, feed, model.key_of(declared), rows)
+        is_old = declared == with_tests_of_columns(as_written)
+        if has_comment or (not is_old and declared != as_written):
             return None
         # In their order of before: nothing is written because the files have shown them in another one.
         left = [name for name in rows if not feed.leaves_out(name)]
         new = [name for name in feed.seen_columns if name not in left]
-        return self._entry(model, feed, feed.key, [*left, *new])
+        entry = self._entry(model, feed, feed.key, [*left, *new])
+        return entry if declared == as_written else with_tests_of_columns(entry)
 
     def _entry(self, model: Model, feed: Feed, key: list[str] | None, names: Sequence[str]) -> dict[str, Any]:
         """What a model's YAML says of it."""
-        filled = key if model.has_keys_filled and key else []
+        nullable = [name for name in key or () if cdc_options(feed.columns.get(name, {})).get("nullable")]
         description = model.description.format(
             source=self._source,
             entity=for_dbt(feed.entity.name),
@@ -284,33 +283,25 @@ class Writer:
         )
         tests = [
             {f"{self._prefix}{test}": {"arguments": arguments}} if arguments else f"{self._prefix}{test}"
-            for test, arguments in model.tests(key).items()
+            for test, arguments in model.tests(key, nullable).items()
         ]
-        row = [self._model_column(feed, name, not_null=name in filled) for name in names]
+        row = [_column(name, self._doc(feed, name)) for name in names]
         return {
             "name": model.name(self._source, feed.name),
             "description": " ".join(description.split()),
             **({"data_tests": tests} if tests else {}),
             "columns": [
                 *(row if model.has_row else ()),
-                *(_column(name, model.docs.get(name, name), name in model.filled) for name in model.columns(key)),
+                *(_column(name, model.docs.get(name, name)) for name in model.columns(key)),
             ],
         }
-
-    def _model_column(self, feed: Feed, name: str, *, not_null: bool) -> dict[str, Any]:
-        # dbt renders the name in its own tests twice.
-        not_null = not_null and not name.startswith("{{")
-        not_null = not_null and not cdc_options(feed.columns.get(name, {})).get("nullable")
-        # dbt's own tests write the name as it is, unless told to quote it.
-        is_plain = slug(name) == name.lower().strip("_") and name.lower() not in RESERVED
-        return _column(name, self._doc(feed, name), not_null, **({} if is_plain or not not_null else {"quote": True}))
 
     def _with_new_columns_of_row(self, model: Model, feed: Feed, declared: dict[str, Any]) -> dict[str, Any]:
         columns = declared["columns"]
         names = [column["name"] for column in columns]
         place = next((number for number, name in enumerate(names) if name not in feed.columns), len(names))
         new = [name for name in feed.seen_columns if name not in names] if model.has_row else []
-        more = [self._model_column(feed, name, not_null=False) for name in new]
+        more = [_column(name, self._doc(feed, name)) for name in new]
         return {**declared, "columns": [*columns[:place], *more, *columns[place:]]}
 
 
@@ -319,9 +310,8 @@ def _description(feed: Feed, name: str) -> str:
     return f"{beginning_of_description(name)}{for_dbt(feed.entity.name)}: {for_dbt(why)}."
 
 
-def _column(name: str, doc: str, is_filled: bool, **more: Any) -> dict[str, Any]:
-    tests = {"data_tests": ["not_null"]} if is_filled else {}
-    return {"name": name, "description": f"{{{{ doc('{doc}') }}}}", **more, **tests}
+def _column(name: str, doc: str) -> dict[str, str]:
+    return {"name": name, "description": f"{{{{ doc('{doc}') }}}}"}
 
 
 def _model_of(document: Any, name: str) -> dict[str, Any] | None:

@@ -13,8 +13,7 @@
     {%- if alluvium._is_up_to_date() -%}
         {{ return(alluvium._nothing_to_apply_sql()) }}
     {%- endif -%}
-    {%- do
-        alluvium._require_partitions_of_table("get_merge_sql", target)
+    {%- do alluvium._require_partitions_of_table("get_merge_sql", target)
         if alluvium._is_own_table() and not is_hudi_mart -%}
     {%- if not alluvium._is_kept_by_key(model) and not is_hudi_mart -%}
         {%- set sql = dbt.spark__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}

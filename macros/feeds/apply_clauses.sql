@@ -29,8 +29,7 @@
     {%- do alluvium._require_decided_truncates(subject, feed) -%}
     {%- do alluvium._require_full_dumps(subject, feed) if feed.full_dumps is not none -%}
     {#- Neither a place nor a time nor a column says where a snapshot began. -#}
-    {%- do
-        feed.update({"snapshots": "complete" if feed.full_dumps else "partial"})
+    {%- do feed.update({"snapshots": "complete" if feed.full_dumps else "partial"})
         if alluvium._has_declared_order(feed) -%}
 {% endmacro %}
 
@@ -50,10 +49,9 @@
 {% macro _apply_order(subject, feed) %}
     {%- set order = alluvium._one_option(subject, feed, "sequence_by", "order_by") -%}
     {%- if feed.shape != "row" -%}
-        {%- do
-            alluvium._require_one_of(
-                subject, "meta.cdc.sequence_by of shape " ~ feed.shape, feed.sequence_by, [none]
-            ) -%}
+        {%- do alluvium._require_one_of(
+            subject, "meta.cdc.sequence_by of shape " ~ feed.shape, feed.sequence_by, [none]
+        ) -%}
         {%- do alluvium._require_one_of(
             subject, "meta.cdc.order_by of shape " ~ feed.shape, feed.order_by,
             [none, "position", "offset", "timestamp"]
@@ -104,10 +102,9 @@
         "apply_as_deletes", "apply_as_truncates", "ignore_rows", "ignore_null_updates_column_list",
         "ignore_null_updates_except_column_list",
     ] -%}
-        {%- do
-            alluvium._require_one_of(
-                subject, "meta.cdc." ~ option ~ " of shape " ~ feed.shape, feed[option], [none]
-            ) -%}
+        {%- do alluvium._require_one_of(
+            subject, "meta.cdc." ~ option ~ " of shape " ~ feed.shape, feed[option], [none]
+        ) -%}
     {%- endfor -%}
     {%- do alluvium._require_one_of(
         subject, "meta.cdc.ignore_null_updates of shape " ~ feed.shape, feed.ignore_null_updates, [false]

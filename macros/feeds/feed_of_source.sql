@@ -183,8 +183,7 @@
 {% macro _require_default(subject, data_type, default) %}
     {%- set rule = alluvium._default_rule(data_type) -%}
     {%- set is_quoted = default is string or data_type != "string" or default is integer and default is not boolean -%}
-    {%- if
-        default is none or not is_quoted
+    {%- if default is none or not is_quoted
         or not modules.re.fullmatch(rule.pattern, default | string, modules.re.DOTALL) -%}
         {% do alluvium._raise_invalid(subject, "meta.cdc.default", default, rule.said) %}
     {%- endif -%}

@@ -46,8 +46,7 @@
             ~ "`(?P<topic>[^/]+)/(?P<partition>[0-9]+)/(?P<offset>[0-9]+)[.]json$`",
         ) %}
     {%- endif -%}
-    {%- if
-        feed.order_by == "offset" and not feed.store_envelope and "offset" not in found
+    {%- if feed.order_by == "offset" and not feed.store_envelope and "offset" not in found
         and "last_offset" not in found -%}
         {% do alluvium._raise_invalid(
             subject, "meta.cdc.layout of a feed with order_by: offset", feed.layout, "one whose names have an offset"

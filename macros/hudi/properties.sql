@@ -108,9 +108,8 @@
         "hoodie.datasource.write.keygenerator.class", "hoodie.datasource.write.payload.class",
         "hoodie.datasource.write.drop.partition.columns",
     ] -%}
-        {% do
-            alluvium._raise_invalid(
-                caller_name, said, value, "none: how rows are keyed and written is this project's"
-            ) %}
+        {% do alluvium._raise_invalid(
+            caller_name, said, value, "none: how rows are keyed and written is this project's"
+        ) %}
     {%- endif -%}
 {% endmacro %}

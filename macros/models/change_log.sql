@@ -150,7 +150,7 @@ not exists (
         {%- set newest = alluvium._forget_files(feed, this) -%}
         {%- do alluvium._remember("is_built_anew", this, true) if newest -%}
         {%- set runs = alluvium._new_files(feed, none, alluvium._listed_files(feed, none)) -%}
-        {%- do alluvium._announce_new_files(feed, runs) -%}
+        {%- do alluvium._announce_new_files(feed, runs, newest + 1) -%}
         {{ return({"number": newest + 1, "after": none, "runs": none if runs else runs}) }}
     {%- endif -%}
     {%- set listed = alluvium._listed_files(feed, this) -%}
@@ -159,13 +159,16 @@ not exists (
         {%- set listed = alluvium._listed_files(feed, this) -%}
     {%- endif -%}
     {%- set runs = alluvium._new_files(feed, this, listed) -%}
-    {%- do alluvium._announce_new_files(feed, runs) -%}
+    {%- do alluvium._announce_new_files(feed, runs, newest + 1) -%}
     {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
 {% endmacro %}
 
 
-{# On the terminal, and to the statements of this model that run later (get_insert_into_sql, record_applied_files). #}
-{% macro _announce_new_files(feed, runs) %}
+{#
+    On the terminal, and to what runs later: statements of this model (get_insert_into_sql, record_applied_files), and
+    its tests.
+#}
+{% macro _announce_new_files(feed, runs, batch) %}
     {%- set files = runs | sum(attribute="file_count") -%}
     {%- set again = runs | sum(attribute="outdated_count") -%}
     {%- set said =
@@ -179,5 +182,6 @@ not exists (
         info=true
     ) -%}
     {%- do alluvium._remember("new_files", this, files) -%}
+    {%- do alluvium._remember("files_of_batch." ~ batch, this, runs) -%}
     {%- do alluvium._remember("files_read_again", this, again) -%}
 {% endmacro %}

@@ -14,10 +14,9 @@
     {%- endif -%}
     {%- set subject = "transaction_status: model " ~ model.name -%}
     {%- do alluvium._require_incremental("transaction_status", "merge") -%}
-    {%- do
-        alluvium._require_one_of(
-            subject, "unique_key", alluvium._own_config().get("unique_key"), ["transaction_id"]
-        ) -%}
+    {%- do alluvium._require_one_of(
+        subject, "unique_key", alluvium._own_config().get("unique_key"), ["transaction_id"]
+    ) -%}
     {%- do alluvium._require_marker_columns(subject, markers) -%}
     {%- set logs = [] -%}
     {%- for relation in change_logs -%}

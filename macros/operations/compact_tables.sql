@@ -64,8 +64,7 @@
     that is not built yet is left out.
 #}
 {% macro _tables_to_maintain(caller_name, models) %}
-    {%- do
-        alluvium._require_texts(caller_name, "models", models, "a list of names, or none for all")
+    {%- do alluvium._require_texts(caller_name, "models", models, "a list of names, or none for all")
         if models is not none -%}
     {%- set relations = {} -%}
     {%- for node in graph.nodes.values()

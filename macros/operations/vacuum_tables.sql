@@ -42,10 +42,9 @@
         {%- set found =
             alluvium._maintain(table, alluvium._vacuum_sql(table, retention_hours) ~ (" dry run" if dry_run else ""))
             if is_asked else [] -%}
-        {%- do
-            rows.append(
-                [table.relation.render()] + ([found | length if is_asked else "not known"] if dry_run else [])
-            ) -%}
+        {%- do rows.append(
+            [table.relation.render()] + ([found | length if is_asked else "not known"] if dry_run else [])
+        ) -%}
     {%- endfor -%}
     {%- for name in settings -%}
         {%- do run_query("reset " ~ name) -%}

@@ -193,10 +193,9 @@ keyed as (
             ~ '\\\\?"\\s*:\\s*("[^"]*"|\\\\"[^"\\\\]*\\\\"|[^\\s,}"\\[{\\\\]+)\\s*[,}]' -%}
         {%- set found =
             "get(regexp_extract_all(value, " ~ alluvium._string_literal(pattern) ~ ", 1), " ~ place ~ ")" -%}
-        {%- do
-            entries.append(
-                alluvium._string_literal(name) ~ ", nullif(trim(both '\\\\\"' from " ~ found ~ "), 'null')"
-            ) -%}
+        {%- do entries.append(
+            alluvium._string_literal(name) ~ ", nullif(trim(both '\\\\\"' from " ~ found ~ "), 'null')"
+        ) -%}
     {%- endfor -%}
     {{ return("map(" ~ entries | join(", ") ~ ")") }}
 {% endmacro %}

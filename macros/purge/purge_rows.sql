@@ -11,8 +11,7 @@
     {%- if execute -%}
         {%- do alluvium._require_one_of("purge_rows", "dry_run", dry_run, [true, false]) -%}
         {%- do alluvium._require_one_of("purge_rows", "later_events", later_events, ["purge", "keep"]) -%}
-        {%- if
-            vacuum_hours is not none
+        {%- if vacuum_hours is not none
             and (vacuum_hours is not integer or vacuum_hours is boolean or vacuum_hours < 0) -%}
             {% do
                 alluvium._raise_invalid("purge_rows", "vacuum_hours", vacuum_hours, "a number of hours, such as 168") %}
@@ -323,10 +322,9 @@ from (
         {%- do run_query("refresh table " ~ relation) -%}
     {%- endfor -%}
     {%- do run_query("create schema if not exists " ~ lines.schema) -%}
-    {%- do
-        alluvium._create_empty(
-            lines, ["file_path string", "file_length bigint", "line bigint", "is_listed boolean"]
-        ) -%}
+    {%- do alluvium._create_empty(
+        lines, ["file_path string", "file_length bigint", "line bigint", "is_listed boolean"]
+    ) -%}
     {%- do run_query(
         "insert into " ~ lines ~ "\n"
         ~ alluvium._purged_lines_sql(feed, alluvium._bronze_records(feed), alluvium._line_number(feed), "true")
@@ -479,8 +477,7 @@ where
         {%- endfor -%}
         {%- do alluvium._drop_what_is_left_beside(table.relation) -%}
         {%- do alluvium._forget_moved_values(feed, table, tables.logs, lines) -%}
-        {%- do
-            run_query(alluvium._delete_purged_rows_sql(feed, table, lines))
+        {%- do run_query(alluvium._delete_purged_rows_sql(feed, table, lines))
             if found[table.relation.render()].row_count -%}
         {%- do alluvium._rewrite_marked_files(table) -%}
     {%- endfor -%}
@@ -545,10 +542,9 @@ where
 {% macro _forget_moved_values(feed, state, logs, lines) %}
     {%- if alluvium._follows_moves(feed) -%}
         {%- for log in logs -%}
-            {%- if
-                alluvium._query_rows(
-                    alluvium._rows_moved_from_purged_sql(feed, state.relation, log.relation, lines)
-                ) -%}
+            {%- if alluvium._query_rows(
+                alluvium._rows_moved_from_purged_sql(feed, state.relation, log.relation, lines)
+            ) -%}
                 {%- do run_query(alluvium._forget_moved_values_sql(feed, state)) -%}
             {%- endif -%}
         {%- endfor -%}
@@ -725,10 +721,9 @@ where
         "select file_path, count(distinct line) as line_count from " ~ lines
         ~ " where is_listed group by file_path order by file_path"
     ) -%}
-    {%- do
-        log(
-            "files of the source that hold these keys, to be deleted or rewritten by you: " ~ files | length, info=true
-        ) -%}
+    {%- do log(
+        "files of the source that hold these keys, to be deleted or rewritten by you: " ~ files | length, info=true
+    ) -%}
     {%- for file in files -%}
         {%- do log("  " ~ file.file_path ~ " (" ~ file.line_count ~ " lines)", info=true) -%}
     {%- endfor -%}

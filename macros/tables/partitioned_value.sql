@@ -48,10 +48,9 @@
         `#` ends the columns.
     -#}
     {%- for column in alluvium._query_rows("describe query\n" ~ compiled_code) -%}
-        {%- do
-            columns.append(
-                {"name": column.col_name | string, "dtype": column.data_type, "data_type": column.data_type}
-            ) -%}
+        {%- do columns.append(
+            {"name": column.col_name | string, "dtype": column.data_type, "data_type": column.data_type}
+        ) -%}
     {%- endfor -%}
     {%- do alluvium._require_partitions(caller_name, columns) -%}
     {%- for column in columns -%}

@@ -63,7 +63,7 @@ def test_one_query_lists_the_files_and_says_which_batch_is_next(
     renderer = shop()
     renderer.answers = {
         "set alluvium.made_for": [{"value": made_for or "<undefined>"}],
-        "with listed as": [RUNS[0] | batches | {"declarations": ""}],
+        "with entries as": [RUNS[0] | batches | {"declarations": ""}],
         **{key: [] for key in ("refresh", "insert into", "update")},
     }
     next_batch = renderer.render("_next_batch", renderer.render("_feed_of_relation", "m", SOURCE))

@@ -26,7 +26,7 @@ def test_offset_findings(macros: Renderer) -> None:
 
 def test_unaccounted_lines_reads_the_newest_batch_again() -> None:
     renderer = shop()
-    renderer.answers = {"select max(_cdc_batch)": [{"batch": 7}], "applied.batch <=> 7": FILES}
+    renderer.answers = {"select max(_cdc_batch)": [{"batch": 7}], "batch <=> 7 as is_wanted": FILES}
     sql = renderer.sql("_unaccounted_lines", LOG)
     assert "_metadata.file_path = '/a'" in sql
     assert "where _cdc_batch = 7" in sql

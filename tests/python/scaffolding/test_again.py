@@ -208,8 +208,8 @@ def test_corrected_key(root: Path) -> None:
     replaced(root, SOURCES, "key: [order_id]", "key: [note]")
     again = scaffolded(root)
     assert [grain_of(root, path) for path in (LIVING, f"{LIVING}_history")] == [["note"], ["note", "_cdc_position"]]
-    filled = [column["name"] for column in model_of(root, "slv_shop__orders")["columns"] if "data_tests" in column]
-    assert filled == ["note"]
+    (grain,) = model_of(root, "slv_shop__orders")["data_tests"]
+    assert grain["alluvium.unique_combination"]["arguments"]["not_null"] == ["note"]
     assert grain_of(root, STATE) == ["order_id"], "it was edited by hand"
     assert state.replace("\n", " # mine\n") in read(root, MODELS)
     assert set(kinds(scaffolded(root, history=True)).values()) == {"same"}

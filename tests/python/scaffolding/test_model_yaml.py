@@ -10,6 +10,7 @@ import yaml
 
 from alluvium import AlluviumError
 from alluvium.scaffolding.model_yaml import text_of_file, with_models
+from alluvium.scaffolding.old_models import with_tests_of_columns
 from alluvium.scaffolding.yaml_text import EditError, inserted
 
 from .project import MODELS, SOURCES, columns_of, document, kinds, landed, model_of, read, scaffolded
@@ -21,6 +22,7 @@ HISTORY = "slv_shop__orders_history"
 
 def as_before(model: dict[str, Any]) -> str:
     """The YAML that 0.1 wrote of a model."""
+    model = with_tests_of_columns(model)
     lines = ["version: 2", "", "models:", f"  - name: {model['name']}", "    description: >"]
     lines += [f"      {model['description']}", "    data_tests:"]
     for test in model["data_tests"]:
