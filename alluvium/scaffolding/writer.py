@@ -122,7 +122,8 @@ class Writer:
 
     def _model_sql(self, path: str, model: Model, feed: Feed) -> Change:
         file = self._project.directory / path
-        there = in_todays_form(same_lines(read_text(file))) if file.exists() else None
+        says_soft = "delete_policy" in read_text(self._project.directory / "dbt_project.yml")
+        there = in_todays_form(same_lines(read_text(file)), says_soft=says_soft) if file.exists() else None
         texts = {
             (deletes, file_format, others): self._render(
                 model.template, feed=feed, deletes=deletes, file_format=file_format, snapshotted_with=others

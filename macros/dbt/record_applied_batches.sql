@@ -1,6 +1,9 @@
-{# The post-hook of every table that is merged from the batches of others: one commit for all that is new. #}
+{#
+    The post-hook of every table that is merged from the batches of others: one commit for all that is new. A model that
+    names it in its own config, too, has it twice.
+#}
 {% macro record_applied_batches() %}
-    {%- if execute -%}
+    {%- if execute and alluvium._is_first_call("record_applied_batches") -%}
         {%- do alluvium._resolve_moved_values() -%}
         {%- do alluvium._announce_undecided_counts() -%}
         {%- do alluvium._resolve_moved_versions() -%}

@@ -4,8 +4,9 @@
     vanished since they were listed, and then the number is given anew.
 #}
 {% macro record_applied_files() %}
-    {%- do alluvium._set_generation(this) if execute and alluvium._remembered("is_built_anew", this) -%}
-    {%- if execute and not alluvium._has_no_new_files() -%}
+    {%- set is_first = execute and alluvium._is_first_call("record_applied_files") -%}
+    {%- do alluvium._set_generation(this) if is_first and alluvium._remembered("is_built_anew", this) -%}
+    {%- if is_first and not alluvium._has_no_new_files() -%}
         {%- set known = alluvium._remembered("ledger_batch", this) -%}
         {%- set level = alluvium._latest_ledger_batch(this) if known is none else known -%}
         {%- do run_query(alluvium._record_files_sql(alluvium._file_ledger(), this, level, is_of_this_run=true)) -%}
@@ -19,7 +20,7 @@
             {%- do alluvium._set_properties(this, columns) if columns -%}
         {%- endif -%}
         {%- do alluvium._check_offsets(this, level) -%}
-    {%- elif execute -%}
+    {%- elif is_first -%}
         {%- do alluvium._check_offsets(this, none) -%}
     {%- endif -%}
 {% endmacro %}

@@ -5,6 +5,10 @@
     are decoded otherwise, so a merge under the guard would keep the rows of before.
 #}
 {% macro should_full_refresh() %}
+    {#- A mart of 0.1 that is merged whole: it calls no macro that could say so. -#}
+    {%- do alluvium._require_incremental_mart("record_applied_batches")
+        if "record_applied_batches" in (config.get("post-hook") or []) | string
+        and alluvium._kind_of_model(model) not in alluvium._kinds_of_models() -%}
     {%- set is_asked = dbt.should_full_refresh() -%}
     {%- if not is_asked and not alluvium._is_to_be_rebuilt() -%}
         {{ return(false) }}

@@ -3,6 +3,8 @@
     It is raised while the model compiles, before any of its SQL runs.
 #}
 {% macro _raise_invalid(caller_name, argument, given, allowed) %}
+    {#- A relation is a mapping, and no JSON. -#}
+    {%- set given = given | string if given.render is defined else given -%}
     {{ exceptions.raise_compiler_error(
         caller_name ~ ": " ~ argument ~ " is " ~ (tojson(given) if given is not none else "not given")
         ~ "; allowed: " ~ (allowed | join(", ") if allowed is sequence and allowed is not string else allowed) ~ "."

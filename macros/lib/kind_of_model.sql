@@ -7,6 +7,20 @@
 {% endmacro %}
 
 
+{#
+    Its hooks and its strategy alone make no model one of a kind: without the kind a run would merge with no guard, on
+    NULL keys, and keep what a state that was built anew does not have.
+#}
+{% macro _require_kind(caller_name) %}
+    {%- if (alluvium._own_config().get("meta") or {}).get("alluvium_model") not in alluvium._kinds_of_models() -%}
+        {{ exceptions.raise_compiler_error(
+            caller_name ~ ": model " ~ model.name ~ " calls it where dbt does not see it while it parses. "
+            ~ "Call it outside of `{% if execute %}` and of any other condition that is false then."
+        ) }}
+    {%- endif -%}
+{% endmacro %}
+
+
 {% macro _is_change_log(node) %}
     {{ return(alluvium._kind_of_model(node) == "change_log") }}
 {% endmacro %}

@@ -19,6 +19,14 @@
 {% endmacro %}
 
 
+{# Of a hook: whether this run has called it for the model before. #}
+{% macro _is_first_call(hook) %}
+    {%- set was_called = alluvium._remembered(hook, this) -%}
+    {%- do alluvium._remember(hook, this, true) -%}
+    {{ return(not was_called) }}
+{% endmacro %}
+
+
 {% macro _name_in_run(kind, relation) %}
     {{ return(kind ~ " of " ~ relation.schema ~ "." ~ relation.identifier) }}
 {% endmacro %}

@@ -24,9 +24,10 @@
 {% macro _require_incremental_mart(caller_name) %}
     {%- if config.get("materialized") == "incremental" and alluvium._kind_of_model(model) != "incremental_mart" -%}
         {{ exceptions.raise_compiler_error(
-            caller_name ~ ": model " ~ model.name ~ " does not begin with incremental_mart. "
-            ~ "Put `{{ incremental_mart([its unique key]) }}` at its top, and delete materialized, "
-            ~ "incremental_strategy, unique_key and the hooks of Alluvium from its config()"
+            caller_name ~ ": model " ~ model.name ~ " does not begin with incremental_mart. Put `{{ "
+            ~ ("" if project_name == "alluvium" else "alluvium.") ~ "incremental_mart([its unique key]) }}` at its "
+            ~ "top, and delete materialized, incremental_strategy, unique_key and the hooks of Alluvium from its "
+            ~ "config()"
         ) }}
     {%- endif -%}
 {% endmacro %}

@@ -12,7 +12,12 @@
             "incremental_mart: model " ~ model.name, "unique_key", unique_key, "the columns that tell its rows apart"
         ) %}
     {%- endif -%}
-    {%- if deleted_with -%}
+    {%- if deleted_with and deleted_with is not string -%}
+        {% do alluvium._raise_invalid(
+            "incremental_mart: model " ~ model.name, "deleted_with", deleted_with,
+            "the name of a state, as a text: its hook makes the ref() of it"
+        ) %}
+    {%- elif deleted_with -%}
         {#- dbt learns here that the mart reads the state: the hook comes too late for that. -#}
         {%- do ref(deleted_with) -%}
         {%- do config({

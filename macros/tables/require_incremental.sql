@@ -1,5 +1,6 @@
 {# Any other way to build the model would double its rows or lose its past, on a green run. #}
 {% macro _require_incremental(caller_name, strategy) %}
+    {%- do alluvium._require_kind(caller_name) -%}
     {%- for option, wanted in {"materialized": "incremental", "incremental_strategy": strategy}.items()
         if alluvium._own_config().get(option) != wanted -%}
         {% do alluvium._raise_invalid(

@@ -121,7 +121,7 @@ class _Config(dict[str, Any]):
     """A model's configuration. While dbt parses it has what the model and its folder give, and macros may add to it."""
 
     def __init__(self, given: Mapping[str, Any], added: list[dict[str, Any]], **settings: Any) -> None:
-        super().__init__(settings)
+        super().__init__({**given, **settings})
         self.context_config = SimpleNamespace(build_config_dict=lambda rendered=True: dict(given))
         self._added = added
 
@@ -224,6 +224,7 @@ class Renderer:
     incremental: bool = True
     this: SparkRelation = field(default_factory=lambda: relation("stg_shop__orders"))
     kind: str | None = ""
+    resource_type: str = "model"
     given: Mapping[str, Any] = field(default_factory=dict)
     settings: list[dict[str, Any]] = field(default_factory=list)
     refs: list[str] = field(default_factory=list)
@@ -361,6 +362,7 @@ class Renderer:
             "location_clause": lambda: "",
             "log": self._log,
             "model": {
+                "resource_type": self.resource_type,
                 "name": self.this.identifier,
                 "description": self.description,
                 "alias": self.this.identifier,

@@ -304,6 +304,17 @@ def test_table_that_must_not_be_built_anew_is_refused() -> None:
     assert not rebuilt({APPLIED: "a"}, "a", full_refresh=False).render("should_full_refresh")
 
 
+@pytest.mark.parametrize("kind", [None, "mart"])
+def test_mart_that_has_the_hook_alone_is_refused_before_it_merges(kind: str | None) -> None:
+    renderer = rebuilt({}, None, kind=kind, given={"post-hook": [{"sql": "{{ alluvium.record_applied_batches() }}"}]})
+    with pytest.raises(
+        CompilationError, match=r"record_applied_batches: model .* does not begin with incremental_mart"
+    ):
+        renderer.render("should_full_refresh")
+    renderer.kind = "incremental_mart"
+    assert not renderer.render("should_full_refresh")
+
+
 def test_table_with_a_comma_in_a_name_is_not_replaced() -> None:
     renderer = rebuilt({APPLIED: "a"}, "a", flag_full_refresh=True, columns=["id", "a,b"])
     with pytest.raises(

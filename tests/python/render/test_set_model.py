@@ -30,8 +30,9 @@ MODELS: dict[str, tuple[list[Any], str, Mapping[str, Any]]] = {
     "transaction_status": ([LOG, [LOG]], "transaction_status", MERGED | {"unique_key": "transaction_id"}),
     "current_state": ([LOG], "state", MERGED),
     "history": ([LOG], "history", MERGED),
-    "current_rows": ([STATE], "current_rows", {"materialized": "view"}),
-    "rejected_rows": ([LOG], "rejected_rows", {"materialized": "view"}),
+    # Views, as dbt makes any model; what their YAML says wins then.
+    "current_rows": ([STATE], "current_rows", {}),
+    "rejected_rows": ([LOG], "rejected_rows", {}),
 }
 OLD = {
     "decode_debezium": ("change_log", SOURCE),
@@ -65,6 +66,31 @@ def test_model_is_one_call(name: str) -> None:
 
 def test_every_kind_has_its_macro(macros: Renderer) -> None:
     assert macros.render("_kinds_of_models").keys() == {kind for _, kind, _ in MODELS.values()} | {"incremental_mart"}
+
+
+@pytest.mark.parametrize("name", ["current_rows", "rejected_rows"])
+@pytest.mark.parametrize(
+    ("resource_type", "given"), [("test", {}), ("snapshot", {}), ("model", {"meta": {"alluvium_model": "mart"}})]
+)
+def test_what_calls_the_macro_of_a_view_stays_what_it_is(name: str, resource_type: str, given: dict[str, Any]) -> None:
+    renderer = parsing(**given)
+    renderer.resource_type = resource_type
+    renderer.render(name, STATE)
+    assert added(renderer) == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["change_log", "complete_transactions", "transaction_status", "current_state", "history"]
+)
+@pytest.mark.parametrize("kind", [None, "mart"])
+def test_call_that_dbt_does_not_see_while_it_parses_is_refused(name: str, kind: str | None) -> None:
+    """The model's settings make it incremental, as those of 0.1 did: nothing else would tell."""
+    renderer = shop()
+    renderer.kind = kind
+    arguments, _, settings = MODELS[name]
+    renderer.strategy = settings["incremental_strategy"]
+    refusal = renderer.refusal(name, *arguments)
+    assert refusal.startswith(f"{name}: model stg_shop__orders calls it where dbt does not see it while it parses. ")
 
 
 def test_rejected_rows_sets_nothing_when_it_runs(macros: Renderer) -> None:
@@ -156,6 +182,10 @@ def test_incremental_mart_by_one_column() -> None:
 def test_incremental_mart_does_nothing_when_it_runs(macros: Renderer) -> None:
     assert macros.render("incremental_mart", ["id"], deleted_with="slv_shop__orders_state") == ""
     assert (macros.settings, macros.refs, macros.queries) == ([], [], [])
+
+
+def test_incremental_mart_refuses_a_relation_for_the_name_of_a_state() -> None:
+    assert "deleted_with is " in parsing().refusal("incremental_mart", "id", deleted_with=STATE)
 
 
 @pytest.mark.parametrize("key", [[], None, "", ["id", ""]])

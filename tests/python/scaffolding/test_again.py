@@ -404,6 +404,11 @@ def test_models_of_0_1_are_rewritten(root: Path, deletes: str, settings: str) ->
     assert {path: read(root, f"{path}.sql") for path in texts} == new
     assert new[STATE].startswith(settings)
     assert not any("delete_policy" in notice for _, notice in scaffold.notices)
+    # Where a folder says otherwise, the model's own `soft` counts: it would go with the rest of config().
+    (root / "project" / f"{STATE}.sql").write_text(texts[STATE], encoding="utf-8")
+    edited(root, "dbt_project.yml", lambda text: f"{text}models: {{+meta: {{cdc: {{delete_policy: hard}}}}}}\n")
+    scaffolded(root)
+    assert (read(root, f"{STATE}.sql") == texts[STATE]) == (deletes == "soft")
 
 
 def test_question_of_a_column_that_is_added(root: Path) -> None:
