@@ -21,6 +21,21 @@
 {% endmacro %}
 
 
+{# What a macro reads is what it takes it for; anything else would end in SQL that names no cause, or in wrong rows. #}
+{% macro _require_kind_of_input(caller_name, argument, relation, kinds) %}
+    {%- set node = alluvium._node_of_relation(relation) if relation.identifier is defined else none -%}
+    {%- set kind =
+        none if not node else "source" if node.resource_type == "source" else alluvium._kind_of_model(node) -%}
+    {%- if relation.identifier is not defined or node and kind not in kinds -%}
+        {% do alluvium._raise_invalid(
+            caller_name ~ ": model " ~ model.name, argument,
+            relation | string ~ (", a " ~ kind | replace("_", " ") if kind else ""),
+            "source(...)" if kinds == ["source"] else "ref(...) of a " ~ kinds | join(" or a ") | replace("_", " ")
+        ) %}
+    {%- endif -%}
+{% endmacro %}
+
+
 {% macro _is_change_log(node) %}
     {{ return(alluvium._kind_of_model(node) == "change_log") }}
 {% endmacro %}

@@ -16,6 +16,13 @@
     {%- if is_in_marts and kind in ["current_rows", "rejected_rows"] -%}
         {{ return("") }}
     {%- endif -%}
+    {%- set before = (merged.get("meta") or {}).get("alluvium_model") -%}
+    {%- if before in alluvium._kinds_of_models() and kind not in ["current_rows", "rejected_rows"] -%}
+        {{ exceptions.raise_compiler_error(
+            "model " ~ model.name ~ " calls two macros that each make a model (" ~ before ~ ", " ~ kind
+            ~ "). Write two models."
+        ) }}
+    {%- endif -%}
     {%- for name, value in alluvium._kinds_of_models()[kind].items() -%}
         {%- if name == "post-hook" -%}
             {#- Models that were written for 0.1 have the hook themselves. -#}

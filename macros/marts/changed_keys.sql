@@ -9,9 +9,10 @@
     {%- if not execute -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
-    {%- if not key -%}
-        {% do alluvium._raise_invalid("changed_keys", "key", key, "at least one column") %}
+    {%- if not key or key is string -%}
+        {% do alluvium._raise_invalid("changed_keys", "key", key, "a list of at least one column") %}
     {%- endif -%}
+    {%- do alluvium._require_kind_of_input("changed_keys", "state", state, ["state", "history"]) -%}
     {%- do alluvium._require_incremental_mart("changed_keys") if alluvium._is_run() -%}
     {%- do alluvium._require_hudi("changed_keys: model " ~ model.name) if alluvium._is_hudi() -%}
     {%- do alluvium._require_no_purged_rows(state) -%}
@@ -64,6 +65,7 @@ where _cdc_batch > {{ batches.after }}
     there is refused, since it would keep those rows.
 #}
 {% macro delete_vanished_keys(state, key) %}
+    {%- do alluvium._require_kind_of_input("incremental_mart", "deleted_with", state, ["state"]) if execute -%}
     {%- do alluvium._require_one_of(
         "delete_vanished_keys: model " ~ model.name, "file_format", config.get("file_format"), ["delta", "hudi"]
     ) if execute -%}

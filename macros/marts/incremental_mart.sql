@@ -7,9 +7,16 @@
         {{ return("") }}
     {%- endif -%}
     {%- set unique_key = [unique_key] if unique_key is string else unique_key -%}
-    {%- if not unique_key or "" in unique_key -%}
+    {%- set is_list = unique_key is defined and unique_key is sequence and unique_key is not mapping -%}
+    {%- if not is_list or not unique_key or unique_key | reject("string") | list or "" in unique_key -%}
         {% do alluvium._raise_invalid(
-            "incremental_mart: model " ~ model.name, "unique_key", unique_key, "the columns that tell its rows apart"
+            "incremental_mart: model " ~ model.name, "unique_key", unique_key | default(none),
+            "the columns that tell its rows apart"
+        ) %}
+    {%- endif -%}
+    {%- if delete_where is not none and delete_where is not string -%}
+        {% do alluvium._raise_invalid(
+            "incremental_mart: model " ~ model.name, "delete_where", delete_where, "a condition, as a text"
         ) %}
     {%- endif -%}
     {%- if deleted_with and deleted_with is not string -%}

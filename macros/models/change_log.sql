@@ -10,8 +10,9 @@
         {%- do alluvium._set_model("change_log") -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
+    {%- do alluvium._require_kind_of_input("change_log", "source_relation", source_relation, ["source"]) -%}
     {%- set feed = alluvium._feed_to_decode(source_relation) -%}
-    {{ return(alluvium._change_log_sql(feed, alluvium._next_batch(feed))) }}
+    {{ return(alluvium._whole_body(alluvium._change_log_sql(feed, alluvium._next_batch(feed)))) }}
 {% endmacro %}
 
 

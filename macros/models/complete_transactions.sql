@@ -11,6 +11,8 @@
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- do alluvium._require_incremental("complete_transactions", "append") -%}
+    {%- do alluvium._require_kind_of_input("complete_transactions", "change_log", change_log, ["change_log"]) -%}
+    {%- do alluvium._require_kind_of_input("complete_transactions", "status", status, ["transaction_status"]) -%}
     {%- set feed = alluvium._feed_of_own_log("complete_transactions", change_log) -%}
     {%- set cut = alluvium._next_cut(change_log, status) -%}
     {#- Without news, too, the model runs in full where its table lacks a column, so that dbt adds it. -#}
@@ -19,7 +21,7 @@
     {%- endif -%}
     {%- set names =
         alluvium._columns_in_relation(change_log) | map(attribute="name") | reject("equalto", "_cdc_batch") | list -%}
-    {{ return(alluvium._complete_transactions_sql(change_log, names, cut)) }}
+    {{ return(alluvium._whole_body(alluvium._complete_transactions_sql(change_log, names, cut))) }}
 {% endmacro %}
 
 

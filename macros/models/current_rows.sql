@@ -7,6 +7,8 @@
         {%- do alluvium._set_model("current_rows") -%}
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
+    {%- do alluvium._require_options_of_model("current_rows") -%}
+    {%- do alluvium._require_kind_of_input("current_rows", "state", state, ["state"]) -%}
     {%- set feed = alluvium._feed_of_table(alluvium._feed_of_relation("current_rows", state), state) -%}
-    {{ return(alluvium._current_rows_sql(state, feed)) }}
+    {{ return(alluvium._whole_body(alluvium._current_rows_sql(state, feed))) }}
 {% endmacro %}

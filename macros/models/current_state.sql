@@ -16,6 +16,7 @@
         "current_state: model " ~ model.name, "meta.cdc.delete_policy", delete_policy, ["soft", "hard"]
     ) -%}
     {%- do alluvium._require_incremental("current_state", "merge") -%}
+    {%- do alluvium._require_inputs_of_log("current_state", change_log, snapshotted_with) -%}
     {%- do alluvium._require_partitions_of_own_columns("current_state") -%}
     {%- set feed = alluvium._feed_of_own_log("current_state", change_log) -%}
     {%- do alluvium._require_countable(feed) if not feed.key -%}
@@ -30,7 +31,9 @@
     {%- set batches = alluvium._pending_batches(change_log) -%}
     {%- set resets = alluvium._pending_resets(change_log, feed, batches, snapshotted_with) if batches else [] -%}
     {%- if not feed.key -%}
-        {{ return(alluvium._keyless_rows(change_log, feed, delete_policy, batches, resets, snapshotted_with)) }}
+        {{ return(alluvium._whole_body(
+            alluvium._keyless_rows(change_log, feed, delete_policy, batches, resets, snapshotted_with)
+        )) }}
     {%- endif -%}
-    {{ return(alluvium._state_by_key(change_log, feed, delete_policy, batches, resets)) }}
+    {{ return(alluvium._whole_body(alluvium._state_by_key(change_log, feed, delete_policy, batches, resets))) }}
 {% endmacro %}

@@ -17,6 +17,7 @@
         {{ return("select 1 as not_compiled") }}
     {%- endif -%}
     {%- do alluvium._require_incremental("history", "merge") -%}
+    {%- do alluvium._require_inputs_of_log("history", change_log, snapshotted_with) -%}
     {%- set subject = "history: model " ~ model.name -%}
     {%- do alluvium._require_one_of(subject, "collapse_unchanged", collapse_unchanged, [true, false]) -%}
     {%- do alluvium._require_partitions_of_own_columns("history") -%}
@@ -49,5 +50,7 @@
     {%- set resets =
         alluvium._resets_of_history(change_log, feed, batches, alluvium._logs_snapshotted_with(feed, snapshotted_with))
         if batches else [] -%}
-    {{ return(alluvium._history_sql(change_log, feed, tracked if collapse_unchanged else none, batches, resets)) }}
+    {{ return(alluvium._whole_body(
+        alluvium._history_sql(change_log, feed, tracked if collapse_unchanged else none, batches, resets)
+    )) }}
 {% endmacro %}

@@ -17,6 +17,10 @@
     {%- do alluvium._require_one_of(
         subject, "unique_key", alluvium._own_config().get("unique_key"), ["transaction_id"]
     ) -%}
+    {%- do alluvium._require_kind_of_input("transaction_status", "markers", markers, ["change_log"]) -%}
+    {%- for relation in change_logs -%}
+        {%- do alluvium._require_kind_of_input("transaction_status", "change_logs", relation, ["change_log"]) -%}
+    {%- endfor -%}
     {%- do alluvium._require_marker_columns(subject, markers) -%}
     {%- set logs = [] -%}
     {%- for relation in change_logs -%}
@@ -37,7 +41,9 @@
     {%- do alluvium._require_same_options(subject, "the logs with their data_collection", counted, counted) -%}
     {%- set batches = alluvium._pending_batches(markers) -%}
     {%- set open_from = alluvium._oldest_incomplete_position(this) if batches and is_incremental() else none -%}
-    {{ return(alluvium._transaction_status_sql({"relation": markers, "batches": batches}, logs, open_from)) }}
+    {{ return(alluvium._whole_body(
+        alluvium._transaction_status_sql({"relation": markers, "batches": batches}, logs, open_from)
+    )) }}
 {% endmacro %}
 
 

@@ -11,6 +11,20 @@
 
 
 {# The feed of the change log that a model gives first, which has to be its own. #}
+{% macro _require_inputs_of_log(caller_name, change_log, snapshotted_with) %}
+    {%- set kinds = ["change_log", "complete_change_log"] -%}
+    {%- do alluvium._require_kind_of_input(caller_name, "change_log", change_log, kinds) -%}
+    {%- if snapshotted_with is string or snapshotted_with is mapping or snapshotted_with is not sequence -%}
+        {% do alluvium._raise_invalid(
+            caller_name ~ ": model " ~ model.name, "snapshotted_with", snapshotted_with, "a list of ref(...)"
+        ) %}
+    {%- endif -%}
+    {%- for relation in snapshotted_with -%}
+        {%- do alluvium._require_kind_of_input(caller_name, "snapshotted_with", relation, kinds) -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
 {% macro _feed_of_own_log(caller_name, change_log) %}
     {%- set feed = alluvium._feed_of_relation(caller_name, change_log) -%}
     {%- set feed_of_model = alluvium._feed_of_node(caller_name, alluvium._own_model()) -%}

@@ -2,6 +2,7 @@
     {%- if alluvium._is_unit_test() -%}
         {{ return(dbt.spark__create_table_as(temporary, relation, compiled_code, language)) }}
     {%- endif -%}
+    {%- do alluvium._require_whole_body(compiled_code) -%}
     {%- set is_own_table = alluvium._is_own_table() -%}
     {%- if is_own_table -%}
         {%- do alluvium._require_no_own_filter("create_table_as")

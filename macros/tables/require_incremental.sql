@@ -1,6 +1,7 @@
 {# Any other way to build the model would double its rows or lose its past, on a green run. #}
 {% macro _require_incremental(caller_name, strategy) %}
     {%- do alluvium._require_kind(caller_name) -%}
+    {%- do alluvium._require_options_of_model(caller_name) -%}
     {%- for option, wanted in {"materialized": "incremental", "incremental_strategy": strategy}.items()
         if alluvium._own_config().get(option) != wanted -%}
         {% do alluvium._raise_invalid(
@@ -17,6 +18,51 @@
         ["delta"] if strategy == "append" else ["delta", "hudi"]
     ) -%}
     {%- do alluvium._require_strategy(caller_name, strategy) -%}
+{% endmacro %}
+
+
+{# A misspelled option would be lost without a word. A folder's `meta.cdc` reaches all of its models. #}
+{% macro _require_options_of_model(caller_name) %}
+    {%- for name in (alluvium._own_config().get("meta") or {}).get("cdc") or {}
+        if name not in ["delete_policy", "empty_partition_value", "merge_guard", "stored_as_scd_type"] -%}
+        {% do alluvium._raise_invalid(
+            caller_name ~ ": model " ~ model.name, "an option in meta.cdc of the model or its folder", name,
+            "delete_policy, empty_partition_value"
+            ~ ("; this one is said in the source's YAML" if name in alluvium._feed_defaults() else "")
+        ) %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    The SQL of a macro that is the whole body of a model, remembered for _require_whole_body. What a model makes of it
+    would be taken for the rows of a batch, and merged or appended as such.
+#}
+{% macro _whole_body(sql) %}
+    {%- do alluvium._remember("body", this, sql) if alluvium._is_run() -%}
+    {{ return(sql) }}
+{% endmacro %}
+
+
+{% macro _require_whole_body(compiled_code) %}
+    {%- set body = alluvium._remembered("body", this) -%}
+    {%- set kind = alluvium._kind_of_model(model) -%}
+    {%- if body is not none -%}
+        {%- set around =
+            modules.re.sub("(?s)/[*].*?[*]/|--[^\n]*|;", "", compiled_code | replace(body, "", 1)) | trim -%}
+        {%- if kind in ["current_rows", "rejected_rows"] -%}
+            {%- do alluvium._require_one_of(
+                    kind ~ ": model " ~ model.name, "materialized", config.get("materialized"),
+                    ["view", "table", "ephemeral"]
+                )
+                if not around and config.get("materialized") == "incremental" -%}
+        {%- elif around and kind in alluvium._kinds_of_models() -%}
+            {% do alluvium._raise_invalid(
+                "model " ~ model.name, "SQL around the call that makes it a " ~ kind | replace("_", " "), around,
+                "none: the call is the whole body. Filter or add columns in a model that reads this one"
+            ) %}
+        {%- endif -%}
+    {%- endif -%}
 {% endmacro %}
 
 

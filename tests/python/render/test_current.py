@@ -209,7 +209,9 @@ def test_changed_keys_refuses_a_merge_without_incremental_mart() -> None:
 
 
 def test_changed_keys_refuses_no_key(macros: Renderer) -> None:
-    assert macros.refusal("changed_keys", STATE, []) == "changed_keys: key is []; allowed: at least one column."
+    assert (
+        macros.refusal("changed_keys", STATE, []) == "changed_keys: key is []; allowed: a list of at least one column."
+    )
 
 
 def test_changed_keys_is_a_placeholder_while_dbt_parses(macros: Renderer) -> None:

@@ -93,6 +93,91 @@ def test_call_that_dbt_does_not_see_while_it_parses_is_refused(name: str, kind: 
     assert refusal.startswith(f"{name}: model stg_shop__orders calls it where dbt does not see it while it parses. ")
 
 
+def test_second_call_that_makes_a_model_is_refused() -> None:
+    refusal = parsing(meta={"alluvium_model": "state"}).refusal("history", LOG)
+    assert refusal == (
+        "model stg_shop__orders calls two macros that each make a model (state, history). Write two models."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "given", "said"),
+    [
+        ("change_log", "source_relation", LOG, '"silver.stg_shop__orders, a change log"; allowed: source(...).'),
+        (
+            "current_state",
+            "change_log",
+            SOURCE,
+            '"bronze.shop__orders, a source"; allowed: ref(...) of a change log or',
+        ),
+        ("history", "change_log", STATE, '"silver.slv_shop__orders_state, a state"; allowed: ref(...) of a change log'),
+        ("current_rows", "state", LOG, '"silver.stg_shop__orders, a change log"; allowed: ref(...) of a state.'),
+        ("rejected_rows", "change_log", "stg_shop__orders", '"stg_shop__orders"; allowed: ref(...) of a change log or'),
+        (
+            "rejected_rows",
+            "change_log",
+            STATE,
+            '"silver.slv_shop__orders_state, a state"; allowed: ref(...) of a change',
+        ),
+    ],
+)
+def test_input_of_another_kind_is_refused(name: str, argument: str, given: object, said: str) -> None:
+    renderer = shop()
+    renderer.kind = MODELS[name][1]
+    renderer.strategy = MODELS[name][2].get("incremental_strategy", "append")
+    refusal = renderer.refusal(name, given)
+    assert refusal.startswith(f"{name}: model stg_shop__orders: {argument} is {said}")
+    assert renderer.queries == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("option", "more"), [("delete_polcy", ""), ("quarantine", "; this one is said in the source's YAML")]
+)
+def test_option_that_no_model_has_is_refused(name: str, option: str, more: str) -> None:
+    renderer = shop()
+    arguments, renderer.kind, settings = MODELS[name]
+    renderer.strategy = settings.get("incremental_strategy", "append")
+    renderer.meta = {"cdc": {option: "hard"}}
+    assert renderer.refusal(name, *arguments) == (
+        f'{name}: model stg_shop__orders: an option in meta.cdc of the model or its folder is "{option}"; '
+        f"allowed: delete_policy, empty_partition_value{more}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("compiled", "is_refused"),
+    [
+        ("-- mine\n%s;\n/* x\n */", False),
+        ("%s\nwhere id = 1", True),
+        ("with s as (%s) select * from s", True),
+        ("select 1", True),
+    ],
+)
+def test_call_is_the_whole_body(compiled: str, is_refused: bool) -> None:
+    renderer = shop()
+    renderer.kind = "state"
+    body = renderer.render("_whole_body", "select id from log")
+    if not is_refused:
+        assert renderer.does("_require_whole_body", compiled % body) == []
+        return
+    refusal = renderer.refusal("_require_whole_body", compiled % body if "%s" in compiled else compiled)
+    assert refusal.startswith("model stg_shop__orders: SQL around the call that makes it a state is ")
+    # A view is another one's part as well.
+    renderer.kind = "current_rows"
+    assert renderer.does("_require_whole_body", "select id from log where id = 1") == []
+
+
+def test_view_that_would_append_itself_in_each_run_is_refused() -> None:
+    renderer = shop()
+    renderer.kind = "rejected_rows"
+    body = renderer.render("_whole_body", "select id from log")
+    renderer.materialized = "table"
+    assert renderer.does("_require_whole_body", body) == []
+    renderer.materialized = "incremental"
+    assert 'materialized is "incremental"; allowed: view' in renderer.refusal("_require_whole_body", body)
+
+
 def test_rejected_rows_sets_nothing_when_it_runs(macros: Renderer) -> None:
     assert f"from {LOG}" in macros.sql("rejected_rows", LOG)
     assert macros.settings == []
@@ -174,7 +259,7 @@ def test_incremental_mart_by_one_column() -> None:
     assert renderer.refs == []
     assert added(renderer) == {**MERGED, "unique_key": ["id"], "meta": {"alluvium_model": "incremental_mart"}}
     # Other settings outside of the folder of marts.
-    other = parsing(incremental_strategy="append", meta={"alluvium_model": "state"})
+    other = parsing(incremental_strategy="append", meta={"alluvium_model": "other"})
     other.render("incremental_mart", "id")
     assert "incremental_strategy" not in added(other)
 
