@@ -9,7 +9,9 @@
     {%- if is_first and not alluvium._has_no_new_files() -%}
         {%- set known = alluvium._remembered("ledger_batch", this) -%}
         {%- set level = alluvium._latest_ledger_batch(this) if known is none else known -%}
-        {%- do run_query(alluvium._record_files_sql(alluvium._file_ledger(), this, level, is_of_this_run=true)) -%}
+        {%- do run_query(alluvium._record_files_sql(
+            alluvium._file_ledger(), this, "_cdc_batch > " ~ level, is_of_this_run=true
+        )) -%}
         {%- set recorded = alluvium._query_rows(alluvium._recorded_batches_sql(this, level)) -%}
         {%- do alluvium._remember("newest_batch", this, recorded[0].batch if recorded else level) -%}
         {%- if recorded -%}

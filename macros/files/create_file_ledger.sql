@@ -76,10 +76,18 @@ declaration string comment 'the options that the lines were decoded with, as has
     {%- set ledger_batch, log_batch = newest.ledger_batch or 0, newest.log_batch or 0 -%}
     {%- if log_batch < ledger_batch -%}
         {%- do run_query(alluvium._void_entries_sql(change_log, log_batch)) -%}
+        {#- Restored to before a full refresh, or forward again: batches of it have no entry any more. -#}
+        {%- do run_query(alluvium._record_files_sql(
+            alluvium._file_ledger(), change_log,
+            "_cdc_batch not in (select batch from " ~ alluvium._file_ledger() ~ " where "
+            ~ alluvium._is_entry_of(change_log) ~ " and file_path is not null)"
+        )) -%}
     {%- elif log_batch > ledger_batch -%}
         {#- A run was killed that built the log anew: what is behind it has not heard of that. -#}
         {%- do alluvium._set_generation(change_log) if not ledger_batch and is_incremental() -%}
-        {%- do run_query(alluvium._record_files_sql(alluvium._file_ledger(), change_log, ledger_batch)) -%}
+        {%- do run_query(
+            alluvium._record_files_sql(alluvium._file_ledger(), change_log, "_cdc_batch > " ~ ledger_batch)
+        ) -%}
     {%- endif -%}
     {%- do alluvium._remember("newest_batch", change_log, log_batch) -%}
     {%- do alluvium._remember("ledger_batch", change_log, [log_batch, ledger_batch] | max) -%}
@@ -130,11 +138,11 @@ declaration string comment 'the options that the lines were decoded with, as has
 
 
 {# Of this run's own batch it is known how it was decoded, of one that a killed run has left it is not. #}
-{% macro _record_files_sql(ledger, change_log, after_batch, is_of_this_run=false) -%}
+{% macro _record_files_sql(ledger, change_log, condition, is_of_this_run=false) -%}
     {%- set feed = alluvium._feed_of_relation("record_files_sql", change_log) -%}
     insert into {{ ledger }}
     {{ alluvium._file_entries_sql(
-        feed, change_log, "_cdc_batch > " ~ after_batch,
+        feed, change_log, condition,
         alluvium._declared(alluvium._meaning_of_log(feed)) if is_of_this_run else none
     ) }}
 {%- endmacro %}

@@ -10,10 +10,15 @@ from .test_files import COLUMNS, FIRST, LEDGER, SECOND, STATE, THIRD, lines_land
 pytestmark = pytest.mark.slow
 
 
-def restore_log(project: Project) -> None:
-    project.spark.sql(
-        f"restore table {log_name('restored')} to version as of {project.versions[0]['stg_pipe__restored']}"
-    )
+def restore_log(project: Project, feed: str = "restored") -> None:
+    project.spark.sql(f"restore table {log_name(feed)} to version as of {project.versions[0][f'stg_pipe__{feed}']}")
+
+
+def restore_log_to_before_a_full_refresh(project: Project) -> None:
+    """Which has taken the entries of the batches that come back out of the ledger."""
+    outcome = project.dbt("run", "--full-refresh", "--select", "stg_pipe__refreshed")
+    assert (outcome.failed, outcome.error) == (set(), "")
+    restore_log(project, "refreshed")
 
 
 def rebuild_log_that_no_ledger_knows(project: Project) -> None:
@@ -26,6 +31,7 @@ def rebuild_log_that_no_ledger_knows(project: Project) -> None:
 
 FEEDS = [
     Feed("restored", COLUMNS, [FIRST, SECOND, THIRD], models=STATE, before={2: restore_log}),
+    Feed("refreshed", COLUMNS, [FIRST, SECOND], models=STATE, before={1: restore_log_to_before_a_full_refresh}),
     # Listed with a length, read without a row: no batch is made of it, and none is taken for applied.
     Feed("only_a_mark", COLUMNS, [FIRST, {"t+0+1.json": b"\xef\xbb\xbf"}, THIRD], models=STATE),
     Feed("rebuilt_without_ledger", COLUMNS, [FIRST, {}], models=STATE, before={1: rebuild_log_that_no_ledger_knows}),
@@ -40,6 +46,10 @@ def test_no_line_of_a_file_is_read_twice_and_none_is_lost(project: Project, feed
 
 def test_log_restored_to_an_older_version_then_a_build_gives_the_right_rows(project: Project) -> None:
     assert names(project, "restored") == {1: "third", 2: "first", 3: "first"}
+
+
+def test_log_restored_to_before_a_full_refresh_then_a_build_gives_the_right_rows(project: Project) -> None:
+    assert names(project, "refreshed") == {1: "second", 2: "first"}
 
 
 def test_log_rebuilt_without_a_ledger_then_a_build_gives_the_right_rows(project: Project) -> None:
