@@ -198,6 +198,8 @@ declaration string comment 'the options that the lines were decoded with, as has
         {%- do run_query("delete from " ~ alluvium._file_ledger() ~ " where " ~ alluvium._is_entry_of(change_log)) -%}
     {%- endif -%}
     {%- do alluvium._remember("ledger_batch", change_log, 0) -%}
+    {#- Without a file the new log has no batch, and its next one is the first: what reads it has applied none. -#}
+    {%- do alluvium._remember("newest_batch", change_log, 0) -%}
     {{ return(newest) }}
 {% endmacro %}
 

@@ -29,7 +29,18 @@ def rebuild_log_that_no_ledger_knows(project: Project) -> None:
     assert (outcome.failed, outcome.error) == (set(), "")
 
 
+def rebuild_log_without_a_file(project: Project) -> None:
+    for file in (project.landing / "emptied").rglob("*.json"):
+        file.unlink()
+    outcome = project.dbt(
+        "run", "--full-refresh", "--select", "stg_pipe__emptied+",
+        "--vars", "alluvium_rebuild_without_missing_files: true",
+    )  # fmt: skip
+    assert (outcome.failed, outcome.error) == (set(), "")
+
+
 FEEDS = [
+    Feed("emptied", COLUMNS, [FIRST, SECOND], models=STATE, before={1: rebuild_log_without_a_file}),
     Feed("restored", COLUMNS, [FIRST, SECOND, THIRD], models=STATE, before={2: restore_log}),
     Feed("refreshed", COLUMNS, [FIRST, SECOND], models=STATE, before={1: restore_log_to_before_a_full_refresh}),
     # Listed with a length, read without a row: no batch is made of it, and none is taken for applied.
@@ -41,7 +52,8 @@ FEEDS = [
 @pytest.mark.parametrize("feed", [feed.name for feed in FEEDS])
 def test_no_line_of_a_file_is_read_twice_and_none_is_lost(project: Project, feed: str) -> None:
     late = [SECOND] if feed == "rebuilt_without_ledger" else []
-    assert lines_read(project, feed) == lines_landed([*project.feeds[feed].rounds, *late])
+    rounds = [SECOND] if feed == "emptied" else [*project.feeds[feed].rounds, *late]
+    assert lines_read(project, feed) == lines_landed(rounds)
 
 
 def test_log_restored_to_an_older_version_then_a_build_gives_the_right_rows(project: Project) -> None:
@@ -50,6 +62,10 @@ def test_log_restored_to_an_older_version_then_a_build_gives_the_right_rows(proj
 
 def test_log_restored_to_before_a_full_refresh_then_a_build_gives_the_right_rows(project: Project) -> None:
     assert names(project, "refreshed") == {1: "second", 2: "first"}
+
+
+def test_log_rebuilt_without_a_file_then_a_build_gives_the_right_rows(project: Project) -> None:
+    assert names(project, "emptied") == {1: "second", 2: "first"}
 
 
 def test_log_rebuilt_without_a_ledger_then_a_build_gives_the_right_rows(project: Project) -> None:

@@ -54,7 +54,7 @@ LEVEL = {"log_batch": 4, "ledger_batch": 4}
         (LEVEL, INVOCATION, ["set", "with", "refresh"]),
         # A run was killed between the log and its ledger: its files are listed again with what the ledger lacked.
         (LEVEL | {"log_batch": 5}, INVOCATION, ["set", "with", "insert", "with", "refresh"]),
-        (LEVEL | {"log_batch": 3}, INVOCATION, ["set", "with", "update", "with", "refresh"]),
+        (LEVEL | {"log_batch": 3}, INVOCATION, ["set", "with", "update", "insert", "with", "refresh"]),
     ],
 )
 def test_one_query_lists_the_files_and_says_which_batch_is_next(
