@@ -52,8 +52,9 @@ FEEDS = [
 @pytest.mark.parametrize("feed", [feed.name for feed in FEEDS])
 def test_no_line_of_a_file_is_read_twice_and_none_is_lost(project: Project, feed: str) -> None:
     late = [SECOND] if feed == "rebuilt_without_ledger" else []
-    rounds = [SECOND] if feed == "emptied" else [*project.feeds[feed].rounds, *late]
-    assert lines_read(project, feed) == lines_landed(rounds)
+    # What a full refresh without its files has given up.
+    given_up = 1 if feed == "emptied" else 0
+    assert lines_read(project, feed) == lines_landed([*project.feeds[feed].rounds[given_up:], *late])
 
 
 def test_log_restored_to_an_older_version_then_a_build_gives_the_right_rows(project: Project) -> None:
