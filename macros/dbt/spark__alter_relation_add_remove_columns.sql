@@ -6,6 +6,12 @@
     has no such past.
 #}
 {% macro spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns) %}
+    {%- if alluvium._is_log(model) or alluvium._is_kept_by_key(model) -%}
+        {%- do alluvium._require_columns_with_values(relation, add_columns or []) -%}
+        {%- if remove_columns -%}
+            {{ return(alluvium._replace_columns(relation, add_columns or [], remove_columns)) }}
+        {%- endif -%}
+    {%- endif -%}
     {%- if remove_columns or not alluvium._is_own_hudi_table() -%}
         {{ return(dbt.spark__alter_relation_add_remove_columns(relation, add_columns, remove_columns)) }}
     {%- endif -%}
@@ -28,6 +34,40 @@
         ) -%}
         {%- do dbt.spark__alter_relation_add_remove_columns(relation, add_columns, none) -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{#
+    The rows of a log, state or history would have NULL in a column that comes back: one that a log has dropped, or, as
+    long as the declaration is the one that the table was made for, one that somebody has dropped by hand.
+#}
+{% macro _require_columns_with_values(relation, add_columns) %}
+    {%- set properties = alluvium._table_properties(relation) -%}
+    {%- set is_declared_so =
+        "columns" in properties and properties["columns"] == alluvium._remembered("columns", relation) -%}
+    {%- set names = add_columns | map(attribute="name") | map("lower") | list -%}
+    {%- set dropped =
+        names if is_declared_so else names | select("in", fromjson(properties.get("dropped_columns", "[]"))) | list -%}
+    {%- if dropped -%}
+        {% do alluvium._raise_invalid(
+            "model " ~ relation.identifier, "new columns", dropped | join(", "),
+            "columns that the table has not dropped: their values are gone from the rows that it has. It needs "
+            ~ alluvium._rebuild_command(relation),
+        ) %}
+    {%- endif -%}
+    {%- do alluvium._unset_properties(relation, ["columns"]) if "columns" in properties and not is_declared_so -%}
+{% endmacro %}
+
+
+{# Delta drops no column of a table that does not map its columns' names. #}
+{% macro _replace_columns(relation, add_columns, remove_columns) %}
+    {%- set change = {"removed": remove_columns | map(attribute="name") | list, "retyped": {}} -%}
+    {%- do run_query(
+        alluvium._rewrite_columns_sql(
+            relation, alluvium._columns_in_relation(relation), change,
+            alluvium._query_rows("show tblproperties " ~ relation), add_columns
+        )
+    ) -%}
 {% endmacro %}
 
 

@@ -65,16 +65,19 @@ declaration string comment 'the options that the lines were decoded with, as has
 
 
 {#
-    Brings the ledger level with a change log, and returns the newest batch that either had. `latest` has both batches
+    Brings the ledger level with a change log, and returns the newest batch that either had. `latest` has the batches
     where a query has brought them. Called when a change log compiles for a run: what a killed run left is caught up.
     Batches of a restored log go on counting where the ledger was: a state that has applied batch 2 would pass over
-    another batch 2. So the entries that the log no longer has lose their file and keep their number.
+    another batch 2. So the entries that the log no longer has lose their file and keep their number, and what has
+    applied them is built anew.
 #}
 {% macro _sync_file_ledger(change_log, latest=none) %}
     {%- do alluvium._require_one_ledger("_sync_file_ledger") -%}
-    {%- set newest = latest or alluvium._query_rows("select " ~ alluvium._latest_batches(change_log))[0] -%}
-    {%- set ledger_batch, log_batch = newest.ledger_batch or 0, newest.log_batch or 0 -%}
-    {%- if log_batch < ledger_batch -%}
+    {%- set newest = latest or alluvium._query_rows(alluvium._latest_batches_sql(change_log))[0] -%}
+    {%- set log_batch, held_batch = newest.log_batch or 0, newest.held_batch or 0 -%}
+    {%- set latest_batch = [log_batch, newest.ledger_batch or 0] | max -%}
+    {%- if log_batch < held_batch -%}
+        {%- do alluvium._set_generation(change_log) if is_incremental() -%}
         {%- do run_query(alluvium._void_entries_sql(change_log, log_batch)) -%}
         {#- Restored to before a full refresh, or forward again: batches of it have no entry any more. -#}
         {%- do run_query(alluvium._record_files_sql(
@@ -82,16 +85,16 @@ declaration string comment 'the options that the lines were decoded with, as has
             "_cdc_batch not in (select batch from " ~ alluvium._file_ledger() ~ " where "
             ~ alluvium._is_entry_of(change_log) ~ " and file_path is not null)"
         )) -%}
-    {%- elif log_batch > ledger_batch -%}
+    {%- elif log_batch > held_batch -%}
         {#- A run was killed that built the log anew: what is behind it has not heard of that. -#}
-        {%- do alluvium._set_generation(change_log) if not ledger_batch and is_incremental() -%}
+        {%- do alluvium._set_generation(change_log) if not newest.ledger_batch and is_incremental() -%}
         {%- do run_query(
-            alluvium._record_files_sql(alluvium._file_ledger(), change_log, "_cdc_batch > " ~ ledger_batch)
+            alluvium._record_files_sql(alluvium._file_ledger(), change_log, "_cdc_batch > " ~ held_batch)
         ) -%}
     {%- endif -%}
     {%- do alluvium._remember("newest_batch", change_log, log_batch) -%}
-    {%- do alluvium._remember("ledger_batch", change_log, [log_batch, ledger_batch] | max) -%}
-    {{ return([log_batch, ledger_batch] | max) }}
+    {%- do alluvium._remember("ledger_batch", change_log, latest_batch) -%}
+    {{ return(latest_batch) }}
 {% endmacro %}
 
 
@@ -122,8 +125,10 @@ declaration string comment 'the options that the lines were decoded with, as has
     appended since; then the next run sees it.
 #}
 {% macro _latest_batch(change_log) %}
-    {%- set found = alluvium._remembered("newest_batch", change_log) -%}
-    {{ return(found if found is not none else alluvium._latest_log_batch(change_log)) }}
+    {%- set known = alluvium._remembered("newest_batch", change_log) -%}
+    {%- set found = alluvium._latest_log_batch(change_log) if known is none else known -%}
+    {%- do alluvium._remember("newest_batch", change_log, found) -%}
+    {{ return(found) }}
 {% endmacro %}
 
 

@@ -26,8 +26,8 @@
 
 
 {#
-    All listed files, as the same runs; each with the latest batches of the log and of the ledger, which saves a query
-    of their own.
+    All listed files, as the same runs; each with the latest batches (_latest_batches_sql), which saves a query of their
+    own.
 #}
 {% macro _listed_files(feed, change_log) %}
     {%- set listing = alluvium._file_listing(feed) -%}
@@ -248,6 +248,7 @@
         select
             *,
             max(batch) over () as ledger_batch,
+            max(if(file_path is null, null, batch)) over () as held_batch,
             {{ wanted }} as is_wanted
         from files
     ),
@@ -270,7 +271,8 @@
         sum(superseded_count) as superseded_count,
         array_join(collect_set(if(is_wanted, null, declaration)), '|') as declarations,
         sum(file_length) as bytes,
-        max(ledger_batch) as ledger_batch
+        max(ledger_batch) as ledger_batch,
+        max(held_batch) as held_batch
         {{- ",\n" ~ more | indent(8, first=true) if more }}
     from runs
     group by is_wanted, run

@@ -94,14 +94,19 @@
 {% endmacro %}
 
 
-{# What was staged, read in one catalog call a schema: relation -> fingerprint of its declaration. #}
+{#
+    What was staged, read in one catalog call a schema: relation -> fingerprint of its declaration. Both of a source's
+    relations have to be there.
+#}
 {% macro _staged_declarations(schemas) %}
     {%- set staged = {} -%}
     {%- for schema in schemas -%}
         {%- do run_query("create schema if not exists " ~ schema) -%}
-        {%- for row in alluvium._query_rows("show table extended in " ~ schema ~ " like '*'") -%}
+        {%- set tables = alluvium._query_rows("show table extended in " ~ schema ~ " like '*'") -%}
+        {%- set names = tables | map(attribute="tableName") | list -%}
+        {%- for row in tables -%}
             {%- set found = modules.re.search("alluvium\\.declaration=([0-9a-f]{32})", row.information) -%}
-            {%- if found -%}
+            {%- if found and row.tableName ~ "__files" in names -%}
                 {%- do staged.update({(schema ~ "." ~ row.tableName) | lower: found.group(1)}) -%}
             {%- endif -%}
         {%- endfor -%}

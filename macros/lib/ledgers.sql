@@ -49,12 +49,16 @@
 
 
 {#
-    In scalar subqueries Delta answers the log's from its statistics, without a scan; in a union of the two it scans
-    (3.3.3).
+    Of the log; of the ledger; and of those of the ledger's entries that have a file. In a scalar subquery Delta answers
+    the log's from its statistics, without a scan; in a union of the two it scans (3.3.3).
 #}
-{% macro _latest_batches(change_log) -%}
-    ({{ alluvium._latest_log_batch_sql(change_log) }}) as log_batch,
-    ({{ alluvium._latest_ledger_batch_sql(change_log) }}) as ledger_batch
+{% macro _latest_batches_sql(change_log) -%}
+    select
+        ({{ alluvium._latest_log_batch_sql(change_log) }}) as log_batch,
+        max(batch) as ledger_batch,
+        max(if(file_path is null, null, batch)) as held_batch
+    from {{ alluvium._file_ledger() }}
+    where {{ alluvium._is_entry_of(change_log) }}
 {%- endmacro %}
 
 

@@ -73,22 +73,36 @@
 
 {#
     As the catalog has it: a run may select the mart and not what it reads, which may have been edited since it was
-    built. Asked once for all marts of a run: what is behind a mart has been built before it.
+    built. Asked once for all marts of a run where what is asked about has been built by then (`is_built`): a comment of
+    a view may name a table that the view does not wait for.
 #}
-{% macro _inputs_of_relation(name, seen) %}
+{% macro _inputs_of_relation(name, seen, is_built=true) %}
     {%- do seen.append(name) -%}
     {%- set state, key = alluvium._run_state(), "details of " ~ name -%}
     {#- Whole when it is there: other threads read it. -#}
-    {%- do state.update({key: alluvium._details_of_relation(name)}) if key not in state -%}
-    {%- set details = state[key] -%}
+    {%- set details = state[key] if key in state else alluvium._details_of_relation(name) -%}
+    {%- do state.update({key: details}) if is_built -%}
     {%- if details.Type != "VIEW" -%}
         {{ return([details.commit]) }}
     {%- endif -%}
     {%- set inputs = [details["View Text"]] -%}
+    {%- set built = alluvium._parents_of_relation(name) if is_built else [] -%}
     {%- for other in alluvium._relations_named(details["View Text"]) if other not in seen -%}
-        {%- do inputs.extend([none] if other is none else alluvium._inputs_of_relation(other, seen)) -%}
+        {%- do inputs.extend([none] if other is none else alluvium._inputs_of_relation(other, seen, other in built)) -%}
     {%- endfor -%}
     {{ return(inputs) }}
+{% endmacro %}
+
+
+{# The names of the models that dbt builds before the one of that name. #}
+{% macro _parents_of_relation(name) %}
+    {%- set names = [] -%}
+    {%- for node in graph.nodes.values() if (node.schema ~ "." ~ node.alias) == name -%}
+        {%- for id in node.depends_on.nodes if id in graph.nodes -%}
+            {%- do names.append(graph.nodes[id].schema ~ "." ~ graph.nodes[id].alias) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(names) }}
 {% endmacro %}
 
 

@@ -148,7 +148,7 @@ not exists (
         {{ return({"number": 0, "after": none, "runs": []}) }}
     {%- endif -%}
     {%- if not is_incremental() -%}
-        {%- set newest = alluvium._forget_files(feed, this) -%}
+        {%- set newest = [alluvium._forget_files(feed, this), alluvium._latest_batch_of_readers(model)] | max -%}
         {%- do alluvium._remember("is_built_anew", this, true) if newest -%}
         {%- set runs = alluvium._new_files(feed, none, alluvium._listed_files(feed, none)) -%}
         {%- do alluvium._announce_new_files(feed, runs, newest + 1) -%}
@@ -156,12 +156,16 @@ not exists (
     {%- endif -%}
     {%- set listed = alluvium._listed_files(feed, this) -%}
     {%- set newest = alluvium._sync_file_ledger(this, listed | first if listed else none) -%}
-    {%- if listed and listed[0].log_batch != listed[0].ledger_batch -%}
+    {%- if listed and listed[0].log_batch != listed[0].held_batch -%}
         {%- set listed = alluvium._listed_files(feed, this) -%}
     {%- endif -%}
     {%- set runs = alluvium._new_files(feed, this, listed) -%}
-    {%- do alluvium._announce_new_files(feed, runs, newest + 1) -%}
-    {{ return({"number": newest + 1, "after": newest, "runs": runs}) }}
+    {%- set read = alluvium._latest_batch_of_readers(model) if runs else 0 -%}
+    {#- The ledger was taken back with the log: what is behind them has applied batches that nobody has any more. -#}
+    {%- do alluvium._set_generation(this) if read > newest -%}
+    {%- set number = [newest, read] | max + 1 -%}
+    {%- do alluvium._announce_new_files(feed, runs, number) -%}
+    {{ return({"number": number, "after": newest, "runs": runs}) }}
 {% endmacro %}
 
 

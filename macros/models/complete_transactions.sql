@@ -82,22 +82,6 @@ where false
 
 
 {#
-    A table that was restored or dropped goes on counting above what has been read of it: a state that has applied batch
-    2 would pass over another batch 2.
-#}
-{% macro _latest_batch_of_readers(node) %}
-    {%- set batches = [0] -%}
-    {%- for reader in graph.nodes.values()
-        if reader.resource_type == "model" and node.unique_id in reader.depends_on.nodes
-        and alluvium._reads_own_log(reader) -%}
-        {%- set table = load_relation(api.Relation.create(schema=reader.schema, identifier=reader.alias)) -%}
-        {%- do batches.append(alluvium._applied_batch(table, node.alias)) if table and not table.is_view -%}
-    {%- endfor -%}
-    {{ return(batches | max) }}
-{% endmacro %}
-
-
-{#
     Both from one commit of the status: the newest batch that it counts, and where the first transaction begins that is
     not whole.
 #}

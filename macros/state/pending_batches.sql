@@ -35,15 +35,6 @@
 {% endmacro %}
 
 
-{# A state says itself how far it is; a change log is asked. #}
-{% macro _latest_upstream_batch(upstream) %}
-    {%- for name, value in alluvium._table_properties(upstream).items() if name.startswith("applied_batch.") -%}
-        {{ return(value | int) }}
-    {%- endfor -%}
-    {{ return(alluvium._latest_batch(upstream)) }}
-{% endmacro %}
-
-
 {# The bound that _pending_batches() left for this run; none for an upstream that the model did not ask about. #}
 {% macro _pending_batch(upstream_identifier) %}
     {{ return(alluvium._remembered("pending_batch." ~ upstream_identifier, this)) }}
@@ -57,11 +48,6 @@
         {%- do pending.append(alluvium._pending_batch(graph.nodes[parent].alias) or 0) -%}
     {%- endfor -%}
     {{ return(pending | max) }}
-{% endmacro %}
-
-
-{% macro _applied_batch(table, upstream_identifier) %}
-    {{ return(alluvium._table_property(table, "applied_batch." ~ upstream_identifier) | int(0)) }}
 {% endmacro %}
 
 
@@ -158,6 +144,13 @@
 {% macro _has_nothing_to_apply(change_log, feed, batches, resets) %}
     {#- In this order: is_incremental() fails in a unit test. -#}
     {%- do alluvium._note_columns(feed) if alluvium._is_run() and not is_incremental() -%}
+    {%- if flags.EMPTY and alluvium._is_run() and is_incremental() -%}
+        {#- dbt adds columns then, too. Of the log itself: as an input it has no rows. -#}
+        {%- do alluvium._apply_schema_change(
+            feed, api.Relation.create(schema=change_log.schema, identifier=change_log.identifier),
+            alluvium._applied_batch(this, change_log.identifier), has_news=true
+        ) -%}
+    {%- endif -%}
     {%- set has_news = not batches or batches.after != batches.until or resets -%}
     {{ return(
         batches and is_incremental() and alluvium._apply_schema_change(feed, change_log, batches.after, has_news)

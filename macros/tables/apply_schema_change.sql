@@ -15,6 +15,7 @@
         subject, "on_schema_change", policy, ["ignore", "fail", "append_new_columns", "sync_all_columns"]
     ) -%}
     {%- if not has_news and alluvium._table_property(this, "columns") == alluvium._fingerprint_of_columns(feed) -%}
+        {%- do alluvium._note_columns(feed) -%}
         {{ return(true) }}
     {%- endif -%}
     {%- set columns = alluvium._columns_in_relation(this) -%}
@@ -219,6 +220,8 @@ where _cdc_batch <= {{ until }}
 
 {#
     One atomic commit; the table keeps its place, its partitions and its properties, and with these what it has applied.
+    Not `columns`: it has others from here on. A log has no source but files that it does not read again, so it keeps
+    the names of those that it has dropped (_require_columns_with_values).
 #}
 {% macro _rewrite_columns_sql(table, columns, change, properties, added=[]) %}
     {#-
@@ -226,6 +229,15 @@ where _cdc_batch <= {{ until }}
         (_partitioned_rows).
     -#}
     {%- do alluvium._require_partitions_of_table("rewrite_columns_sql", table) -%}
+    {%- set properties = properties | rejectattr("key", "equalto", "alluvium.columns") | list -%}
+    {%- do (alluvium._remembered("properties", table) or {}).pop("alluvium.columns", none) -%}
+    {%- if alluvium._is_log(model) and change.removed -%}
+        {%- set known = fromjson(alluvium._table_properties(table).get("dropped_columns", "[]")) -%}
+        {%- set dropped = tojson((known + change.removed | map("lower") | list) | unique | list) -%}
+        {%- set properties = properties | rejectattr("key", "equalto", "alluvium.dropped_columns") | list + [
+            {"key": "alluvium.dropped_columns", "value": alluvium._shown_text(dropped)}
+        ] -%}
+    {%- endif -%}
     {%- if alluvium._is_hudi() -%}
         {%- set own = {} -%}
         {%- for property in

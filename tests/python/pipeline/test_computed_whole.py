@@ -182,6 +182,20 @@ def test_what_is_behind_a_mart_is_what_the_catalog_has(project_of_marts: Project
 
 
 @pytest.mark.slow
+def test_comment_of_an_earlier_view_hides_no_change(project_of_marts: Project) -> None:
+    """The view names a table that it does not wait for, and a mart over it asks about that before it is built."""
+    folder = project_of_marts.folder / "models"
+    early = f'{{{{ config(materialized="view") }}}}\nselect 1 as id /* not {SILVER}.{STATE} */\n'
+    (folder / "silver" / "early.sql").write_text(early, encoding="utf-8")
+    (folder / "gold" / "fct_early.sql").write_text(mart("id", reads="early"), encoding="utf-8")
+    selected = ("--select", f"+{STATE}", "early", "fct_early", "fct_flat", "--threads", "1")
+    assert not project_of_marts.dbt("run", *selected).failed
+    project_of_marts.land(FEED, {"t+0+7.json": customers("c", 50, (50, "DK"))})
+    assert not project_of_marts.dbt("run", *selected).failed
+    assert (50, "DK") in rows_of(project_of_marts, "fct_flat")
+
+
+@pytest.mark.slow
 def test_own_filter_of_what_is_computed_whole_is_refused(project_of_marts: Project, is_hudi: bool) -> None:
     refused = set(FILTERED) if is_hudi else {"fct_overwritten_filtered"}
     for attempt in range(2):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from .events import Event, flattened, lines, of_connector, postgresql, rounds_of
+from .events import NOON_MS, Event, flattened, lines, of_connector, postgresql, rounds_of
 from .project import Feed, Project, Row
 
 pytestmark = pytest.mark.slow
@@ -88,6 +88,8 @@ def rounds() -> list[dict[str, bytes]]:
         [("r", 10, "a", 0), ("c", 101, "x", 100), ("u", 102, "A", 100), ("d", 103, "A", 100)],
         # An update that changes nothing, of the row that goes.
         [("r", 10, "a", 0), ("c", 101, "x", 100), ("u", 102, "a", 100), ("d", 103, "a", 100)],
+        # Another row that comes and goes later says nothing of the one before.
+        [("r", 10, "a", 0), ("c", 101, "x", 100), ("d", 102, "y", 100), ("c", 201, "z", 200), ("d", 202, "z", 200)],
     ]
     arriving = [
         [
@@ -150,13 +152,22 @@ def by_offset(op: str, place: int, key: int, name: str) -> Event:
     return flattened(op, None, {"id": key, "name": name}, __transaction_id=f"{place // 100}:{place}")
 
 
+def by_lsn(op: str, place: int, key: int, name: str) -> Event:
+    """Without the id of its transaction, whose events have one time."""
+    return flattened(op, place, {"id": key, "name": name}, __source_ts_ms=NOON_MS + place // 100)
+
+
 def swaps(event: Callable[[str, int, int, str], Event]) -> list[dict[str, bytes]]:
     """A swap in one file, one cut between a create and the delete of the row that had the key, and what is no swap."""
-    snapshot = [event("r", 10, key, name) for key, name in ((1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e"), (6, "f"))]
+    snapshot = [event("r", 10, key, name) for key, name in enumerate("abcdefg", 1)]
     whole = [event("d", 101, 1, "a"), event("c", 101, 2, "a"), event("d", 102, 2, "b"), event("c", 102, 1, "b")]
     cut = [event("d", 201, 3, "c"), event("c", 201, 4, "c"), event("d", 202, 4, "d"), event("c", 202, 3, "d")]
-    # Gone with the transaction after the one that has changed it, and gone where it had moved to.
-    gone = [event("u", 301, 5, "E"), event("d", 401, 5, "E"), event("d", 402, 2, "a")]
+    # Gone with the transaction after the one that has changed it, and gone where it had moved to; 7 was another row
+    # before, whose delete is missing.
+    gone = [
+        *[event("u", 301, 5, "E"), event("c", 302, 7, "G")],
+        *[event("d", 401, 5, "E"), event("d", 402, 2, "a"), event("d", 403, 7, "G")],
+    ]
     arriving = [[*snapshot, *whole], cut[:2], cut[2:], gone]
     return [{f"t+0+{100 * number}.json": lines(*records)} for number, records in enumerate(arriving)]
 
@@ -188,6 +199,13 @@ FEEDS = [
         SWAPPED,
         swaps(by_offset),
         cdc={"shape": "flattened", "replica_identity": "full", "order_by": "offset"},
+        models=("log", "state", "history"),
+    ),
+    Feed(
+        "swap_by_lsn",
+        SWAPPED,
+        swaps(by_lsn),
+        cdc={"shape": "flattened", "replica_identity": "full"},
         models=("log", "state", "history"),
     ),
 ]
@@ -227,7 +245,7 @@ def test_row_is_not_guessed_where_the_images_do_not_decide_it(project: Project) 
     assert (rows[UNDECIDED]["name"], rows[UNDECIDED]["tags"]) == (None, None)
     assert rows[UNDECIDED]["_cdc_unresolved_columns"] == ["name", "tags"]
     unresolved = {key for key, row in rows.items() if row["_cdc_unresolved_columns"]}
-    assert unresolved == {UNDECIDED, UNDECIDED + 1, UNDECIDED + 2}
+    assert unresolved == {UNDECIDED, UNDECIDED + 1, UNDECIDED + 2, UNDECIDED + 3}
 
 
 def test_update_between_the_halves_of_a_swap_is_of_the_row_that_stays(project: Project) -> None:
@@ -243,10 +261,10 @@ def test_row_whose_delete_is_missing_does_not_outlive_its_transaction(project: P
     assert {key: (row["_is_deleted"], row["name"]) for key, row in rows.items()} == dict.fromkeys(range(3), (True, "b"))
 
 
-@pytest.mark.parametrize("feed", ["swap_of_oracle", "swap_of_sqlserver", "swap_flattened"])
+@pytest.mark.parametrize("feed", ["swap_of_oracle", "swap_of_sqlserver", "swap_flattened", "swap_by_lsn"])
 def test_keys_are_swapped_whatever_orders_the_events(project: Project, feed: str) -> None:
     found = [{row["id"]: row["name"] for row in project.current_rows(feed, number)} for number in range(4)]
-    whole = {1: "b", 2: "a", 5: "e", 6: "f"}
+    whole = {1: "b", 2: "a", 5: "e", 6: "f", 7: "g"}
     assert found[0] == whole | {3: "c", 4: "d"}
     assert found[2] == whole | {3: "d", 4: "c"}
     assert found[3] == {1: "b", 3: "d", 4: "c", 6: "f"}

@@ -36,7 +36,12 @@ def rounds_of_moves() -> list[dict[str, bytes]]:
 
 FEEDS = [
     *[
-        Feed(f"truncate_{order}", resets.COLUMNS, resets.rounds(resets.ORDERS[order]), models=("log", "state", "hard"))
+        Feed(
+            f"truncate_{order}",
+            resets.COLUMNS,
+            resets.rounds(resets.ORDERS[order]),
+            models=("log", "state", "hard", "history")[: 4 if order == "first_truncate_last" else 3],
+        )
         for order in SLOW
     ],
     Feed("moved_rows", values.COLUMNS, rounds_of_moves(), models=("log", "state")),
@@ -48,6 +53,13 @@ FEEDS = [
 @pytest.mark.parametrize("order", SLOW)
 def test_truncates_delete_what_lies_below_in_any_order_of_arrival(project: Project, order: str) -> None:
     resets.assert_truncated(project, order, ("state", "hard"))
+
+
+def test_versions_end_at_a_truncate_that_comes_after_a_later_one(project: Project) -> None:
+    """Also that of 2, which has no event then. A delete behind the truncate, as that of 7, ends nothing any more."""
+    ends = {version["id"]: version["_valid_to"] for version in project.history("truncate_first_truncate_last")}
+    at = {key: end and f"2024-05-01 12:00:{end}" for key, (_, _, end) in resets.AT_TRUNCATES.items()}
+    assert ends == at | {7: "2024-05-01 12:00:00.02"}
 
 
 @pytest.mark.parametrize("order", swaps.ORDERS)

@@ -79,6 +79,11 @@ CONFLUENT: dict[str, tuple[dict[str, bytes], dict[str, bytes]]] = {
             + created("overlap", 4)
         },
     ),
+    # Two files inside of one, of which the second lies behind the first; and one without a record.
+    "within": ({"+0+0": created("within", 0, 1, 2, 3), "+0+1": created("within", 1), "+0+3": created("within", 3)}, {}),
+    "no_record": ({"+0+0": created("no_record", 0, 1), "+0+1": b'{"op"\n'}, {}),
+    # A file comes late before one that is there.
+    "gap_behind": ({"+0+5": created("gap_behind", 5)}, {"+0+2": created("gap_behind", 2)}),
     "longer": ({"+0+0": created("longer", 0)}, {"+0+0": created("longer", 0, 1)}),
     "shorter": ({"+0+0": created("shorter", 0, 1)}, {"+0+0": created("shorter", 0)}),
     "growing": (
@@ -181,6 +186,8 @@ def test_gaps_and_overlaps_of_first_offsets(project: Project) -> None:
         "lost_after_delete": [("gap", 2, 3, 1)],
         "renamed": [("overlap", 0, 1, 2)],
         "overlap": [("overlap", 1, 2, 2)],
+        "within": [("overlap", 1, 1, 1), ("overlap", 3, 3, 1)],
+        "gap_behind": [("gap", 3, 4, 2)],
         "longer": [("rewritten", 0, 0, 1)],
         "shorter": [("rewritten", 0, 0, 1)],
         "growing": [("rewritten", 0, 0, 1)],
@@ -208,7 +215,7 @@ def test_run_warns_of_what_new_files_bring_and_not_again(project: Project) -> No
     said = "pipe.offsets: offsets missing before a file, or in it, "
     assert f"{said}1 times (on_gap: warn), first late partition 0 offsets 1 to 1 at" in first
     # The late file has filled the first gap.
-    assert f"{said}3 times (on_gap: warn)" in second
+    assert f"{said}4 times (on_gap: warn)" in second
     assert "pipe.offsets: files share offsets with one before, 2 times (on_overlap: warn)" in second
     assert "pipe.offsets: files landed anew with another length, 4 times (on_overlap: warn)" in second
     assert "pipe.offsets: offsets" not in third
@@ -224,7 +231,7 @@ def test_command_of_the_warning_shows_all(project: Project) -> None:
     outcome = project.dbt(*arguments)
     assert outcome.error == ""
     shown = re.findall(r"^\| (gap|overlap|rewritten) ", outcome.printed, re.MULTILINE)
-    assert [shown.count(kind) for kind in ("gap", "overlap", "rewritten")] == [3, 2, 4]
+    assert [shown.count(kind) for kind in ("gap", "overlap", "rewritten")] == [4, 4, 4]
 
 
 def test_ignored_gap_is_not_warned_of(project: Project) -> None:
@@ -276,6 +283,7 @@ def test_half_written_line_stays_in_the_log_beside_the_whole_file(project: Proje
     assert sorted((row["_cdc_file_path"].rpartition("/")[2], row["_cdc_reject_reason"]) for row in rejected) == [
         ("growing+0+0.json", "malformed_json"),
         ("growing_zipped+0+0.json.gz", "unreadable_file"),
+        ("no_record+0+1.json", "malformed_json"),
         ("rejected+0+0.json", "malformed_json"),
     ]
 
@@ -302,7 +310,7 @@ def test_run_ledger_counts_what_each_run_read(project: Project) -> None:
         ops = [line["_cdc_op"] for line in batch if line["_cdc_kind"] == "change"]
         assert row["changes_by_op"] == {op: ops.count(op) for op in set(ops)}
         assert row["seconds"] > 0
-    assert rows[0]["rejected_by_reason"] == {"malformed_json": 2, "unreadable_file": 1}
+    assert rows[0]["rejected_by_reason"] == {"malformed_json": 3, "unreadable_file": 1}
     assert rows[1]["rejected_by_reason"] == {}
     spans = {(span["kafka_topic"], span["kafka_partition"]): span for span in rows[0]["offsets"]}
     assert (spans["partitions", 1]["first_offset"], spans["partitions", 1]["last_offset"]) == (7, 7)

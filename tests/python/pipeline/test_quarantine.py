@@ -94,6 +94,7 @@ BAD: dict[str, tuple[Line, str, str | None]] = {
     "other object": ('{"hello": "world"}', "unknown_shape", None),
     "unknown op": (postgresql("x", 1, row(7)), "unknown_op", "x"),
     "no position": (postgresql("c", None, row(7)), "missing_position", None),
+    "truncate without a position": (postgresql("t", None), "missing_position", None),
     "no key": (postgresql("c", 1, {"other": 1}), "missing_key", "id"),
     "null key": (postgresql("c", 1, {"id": None, "other": 1}), "missing_key", "id"),
     "no nullable key": (postgresql("c", 1, {"id": 7}), "missing_key", "other"),

@@ -41,6 +41,8 @@ FEEDS = [
                     row("r", 20, 1, snapshot="first"), '{"before":null,"aft', row("r", 20, 3, snapshot="last")
                 )
             },
+            # Whatever the line was, a row of a truncated table is gone.
+            {"t+0+20.json": lines(postgresql("t", 30), row("c", 31, 4))},
         ],
         models=("log", "state"),
     ),
@@ -61,11 +63,18 @@ FEEDS = [
         COLUMNS,
         [
             {"t+0+0.json": lines(*snapshot(10, 1, 2, 3))},
-            {"t+0+9.json": lines(row("r", 20, 1, snapshot="first"), '{"before":null,"aft', row("r", 20, 3))},
+            {"t+0+9.json": lines(row("r", 20, 1, snapshot="first"))},
+            {"t+0+19.json": lines('{"before":null,"aft', row("r", 20, 3))},
         ],
         models=("log", "state", "history"),
     ),
-    Feed("snapshot_ends_here", COLUMNS, [{}, {"t+0+9.json": lines(row("r", 20, 1, snapshot="last"))}]),
+    Feed(
+        "snapshot_found_none",
+        COLUMNS,
+        [{"t+0+0.json": lines(*snapshot(10, 1, 2, 3))}, {}, {"t+0+9.json": lines('{"before":null,"aft')}],
+        models=("log", "state", "history"),
+    ),
+    Feed("snapshot_ends_here", COLUMNS, [{}, {}, {"t+0+9.json": lines(row("r", 20, 1, snapshot="last"))}]),
     Feed(
         "binlog_anew",
         COLUMNS,
@@ -101,23 +110,33 @@ def current(project: Project, feed: str) -> set[int]:
 
 
 def prepare(project: Project, *, slow: bool) -> None:
-    """One of the tables sees the end of its snapshot in another one's log."""
-    feed = project.feeds["snapshot_ends_elsewhere"]
-    for role in ("state", "history"):
-        model = project.folder / "models" / "silver" / feed.name / f"{feed.nodes[role]}.sql"
-        sql = model.read_text(encoding="utf-8")
-        changed = sql.replace('"))', '"), snapshotted_with=[ref("stg_pipe__snapshot_ends_here")])')
-        assert changed != sql
-        model.write_text(changed, encoding="utf-8")
+    """Two of the tables see the end of their snapshot in another one's log."""
+    for feed in ("snapshot_ends_elsewhere", "snapshot_found_none"):
+        for role in ("state", "history"):
+            project.edit(
+                project.feeds[feed].nodes[role], ('"))', '"), snapshotted_with=[ref("stg_pipe__snapshot_ends_here")])')
+            )
 
 
 def test_partial_snapshot_closes_nothing(project: Project) -> None:
     assert living(project, "snapshot_of_some") == {1, 2, 3}
 
 
-@pytest.mark.parametrize("feed", ["snapshot_with_reject", "snapshot_with_torn_line", "snapshot_ends_elsewhere"])
-def test_snapshot_with_a_rejected_row_closes_nothing(project: Project, feed: str) -> None:
-    assert living(project, feed) == {1, 2, 3}
+@pytest.mark.parametrize(
+    ("feed", "after_round"),
+    [
+        ("snapshot_with_reject", 1),
+        ("snapshot_with_torn_line", 1),
+        ("snapshot_ends_elsewhere", 2),
+        ("snapshot_found_none", 2),
+    ],
+)
+def test_snapshot_with_a_rejected_row_closes_nothing(project: Project, feed: str, after_round: int) -> None:
+    assert living(project, feed, after_round) == {1, 2, 3}
+
+
+def test_truncate_holds_beside_a_line_that_is_torn(project: Project) -> None:
+    assert living(project, "snapshot_with_torn_line") == {4}
 
 
 def test_snapshot_of_a_file_that_was_still_being_written_closes_once_it_is_whole(project: Project) -> None:
@@ -126,8 +145,9 @@ def test_snapshot_of_a_file_that_was_still_being_written_closes_once_it_is_whole
     assert current(project, feed) == {1, 3}
 
 
-def test_history_is_held_against_the_same_snapshots(project: Project) -> None:
-    assert current(project, "snapshot_ends_elsewhere") == {1, 2, 3}
+@pytest.mark.parametrize("feed", ["snapshot_ends_elsewhere", "snapshot_found_none"])
+def test_history_is_held_against_the_same_snapshots(project: Project, feed: str) -> None:
+    assert current(project, feed) == {1, 2, 3}
 
 
 def test_binlog_truncate_and_snapshot(project: Project) -> None:

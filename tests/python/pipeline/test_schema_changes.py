@@ -43,9 +43,13 @@ FIRST = {
     ),
     "t+0+4.json": lines(row("c", 30, 3, 3, gone="z")),
 }
-THEN = {"t+0+9.json": lines(row("u", 60, 1, 1, channel="shop"))}
-# The column has another name from here on, of which nobody was told.
-RENAMED = {"t+0+10.json": lines(row("u", 70, 3, 3, label="web"))}
+# A delete may have the key alone.
+THEN = {"t+0+9.json": lines(row("u", 60, 1, 1, channel="shop"), postgresql("d", 65, {"id": 4}))}
+# The column has another name from here on, of which nobody was told; another one has a value that does not fit.
+RENAMED = {
+    "t+0+11.json": lines(row("u", 70, 3, 3, label="web"), postgresql("c", 71, {"id": 5, "quantity": "much"})),
+    "t+0+10.json": lines(row("u", 80, 3, 3, label="shop")),
+}
 
 
 TORN = '{"before":null,"after":{"id":2,"quantity":1},"sour'
@@ -251,6 +255,7 @@ def test_lines_that_a_declaration_rejected_are_read_again_when_it_has_changed(pr
         (4, None, 2),
         (1, None, 1),
         (1, None, 2),
+        (2, None, 2),
     ]
     assert "pipe.evolved: 2 new files, " in project.outcomes[1].printed
     assert "1 of them read again: columns are declared otherwise since" in project.outcomes[1].printed
@@ -260,7 +265,7 @@ def test_ledger_has_a_file_that_was_read_again_once(project: Project) -> None:
     assert [(row["batch"], row["line_count"], row["rejected_count"]) for row in project.ledger("evolved", 1)] == [
         (1, 1, 0),
         (2, 4, 0),
-        (2, 1, 0),
+        (2, 2, 0),
     ]
 
 
@@ -284,8 +289,11 @@ def test_newest_batch_is_known_without_a_scan_afterwards(project: Project, feed:
 def test_drift_is_reported_and_a_new_name_is_proposed(project: Project) -> None:
     found = drift(project, "evolved")
     # What the first round rejected has been declared since.
-    assert set(found) == {("unknown", "label"), ("absent", "channel")}
-    assert {(row["first_batch"], row["last_batch"], row["file_count"]) for row in found.values()} == {(3, 3, 1)}
+    assert {key: (row["first_batch"], row["last_batch"], row["file_count"]) for key, row in found.items()} == {
+        ("unknown", "label"): (3, 3, 2),
+        ("absent", "channel"): (3, 3, 2),
+        ("misfit", "quantity"): (3, 3, 1),
+    }
     assert found["unknown", "label"]["declared_as"] == "quarantine"
     assert found["unknown", "label"]["may_be_renamed_from"] == ["channel"]
     first, second, third = (outcome.printed for outcome in project.outcomes[:3])
@@ -294,11 +302,16 @@ def test_drift_is_reported_and_a_new_name_is_proposed(project: Project) -> None:
     assert f"{said}channel. Dropped, renamed or misspelt?" in third
 
 
+def test_drift_begins_with_the_oldest_event_that_shows_it(project: Project) -> None:
+    assert drift(project, "evolved")["unknown", "label"]["first_file_path"].endswith("t+0+11.json")
+
+
 def test_column_that_is_no_longer_declared_keeps_its_last_values(project: Project) -> None:
     assert by_id(project.state("kept"), "quantity", "channel", "gone") == {
         1: (1, "shop", "x"),
         2: (2, "web", "y"),
         3: (3, None, "z"),
+        4: (None, None, None),
     }
 
 

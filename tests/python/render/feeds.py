@@ -103,4 +103,5 @@ def staged(renderer: Renderer, source_id: str = "source.alluvium.shop.orders") -
     node = renderer.sources[source_id]
     declaration = renderer.render("_external_declaration", node)
     row = {"tableName": node["identifier"], "information": f"Table Properties: [alluvium.declaration={declaration}]"}
-    return {"show table extended in bronze like '*'": [row]}
+    files = {"tableName": node["identifier"] + "__files", "information": ""}
+    return {"show table extended in bronze like '*'": [row, files]}

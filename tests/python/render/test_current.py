@@ -203,7 +203,8 @@ def test_changed_keys_refuses_a_merge_without_incremental_mart() -> None:
             "from its config()"
         )
     # What is built anew in every run merges nothing; what only compiles, neither.
-    renderer.answers = {"show tblproperties": [], "select max(_cdc_batch)": [{"batch": 6}]}
+    built = {"key": "alluvium.generation", "value": "g1"}
+    renderer.answers = {"show tblproperties": [built], "select max(_cdc_batch)": [{"batch": 6}]}
     for renderer.materialized, renderer.which in (("table", "run"), ("incremental", "compile")):
         assert renderer.sql("changed_keys", STATE, ["id"]).startswith(f"select `id` from {STATE}")
 
@@ -291,6 +292,18 @@ def test_columns_that_make_versions_are_recorded_without_a_batch() -> None:
     before = {"key": "alluvium.tracked_columns", "value": "f0"}
     renderer.answers = renderer.answers | {"show tblproperties": [*renderer.answers["show tblproperties"], before]}
     assert "'alluvium.generation' = '" in in_the_next_run(renderer).does("record_applied_batches")[-1]
+
+
+def test_reset_that_another_log_has_seen_is_recorded_without_a_batch() -> None:
+    renderer = level("6", "6")
+    renderer.answers |= {"left: reset_at": [{"value": "07"}]}
+    # Rows have gone, and no batch tells a mart.
+    assert "('alluvium.reset_at' = '07', 'alluvium.generation' = '" in renderer.does("record_applied_batches")[-1]
+    applied = [{"key": "alluvium.applied_batch.stg_shop__orders", "value": "5"}]
+    renderer.answers |= {"show tblproperties": [*applied, {"key": "alluvium.generation", "value": "g1"}]}
+    recorded = in_the_next_run(renderer).does("record_applied_batches")[-1]
+    assert "'alluvium.reset_at' = '07'" in recorded
+    assert "alluvium.generation" not in recorded
 
 
 def test_record_applied_batches_stores_only_what_is_new() -> None:

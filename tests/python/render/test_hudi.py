@@ -492,10 +492,10 @@ def test_table_of_hudi_is_rewritten_for_a_column(
 
 
 def test_columns_of_other_tables_are_dbts() -> None:
-    for renderer in (Renderer(this=STATE), hudi(kind=None)):
+    for renderer in (Renderer(this=STATE, kind="mart"), hudi(kind=None)):
         renderer.render("spark__alter_relation_add_remove_columns", STATE, ADDED, None)
         assert renderer.queries == [f"alter table {STATE} add columns (`note` string)"]
-    renderer = hudi()
+    renderer = hudi(kind="mart")
     renderer.render("spark__alter_relation_add_remove_columns", STATE, [], ADDED)
     assert len(renderer.queries) == 1
 

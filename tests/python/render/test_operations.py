@@ -244,13 +244,15 @@ def test_release_refuses(arguments: dict[str, Any], message: str) -> None:
 
 
 def rebuilt(properties: dict[str, str], generation: str | None, **changes: Any) -> Renderer:
-    """The state's model, with some properties of its table and a generation of its log."""
+    """The state's model, with some properties of its table, which is whole, and a generation of its log."""
+    properties = {"generation": "g1"} | properties
     renderer = shop()
     renderer.this, renderer.parents = STATE, ["model.stg"]
     renderer.answers = {
         "show tblproperties silver.slv": [
-            {"key": f"alluvium.{name}", "value": value} for name, value in properties.items()
+            {"key": f"alluvium.{name}", "value": value} for name, value in properties.items() if value
         ],
+        "select max(_cdc_batch)": [{"batch": 6}],
         "show tblproperties silver.stg": [{"key": "alluvium.generation", "value": generation}] if generation else [],
     }
     for name, value in changes.items():
@@ -269,8 +271,12 @@ APPLIED = "applied_generation.stg_shop__orders"
         ({APPLIED: "a"}, "b", True),
         ({APPLIED: "none"}, "b", True),
         ({}, None, False),
-        # A run was killed between the table and its properties.
         ({}, "b", True),
+        # A run was killed between the table and its properties, or somebody has written the table.
+        ({"generation": ""}, None, True),
+        # The log was restored, and the ledger with it.
+        ({APPLIED: "none", "applied_batch.stg_shop__orders": "6"}, None, False),
+        ({APPLIED: "none", "applied_batch.stg_shop__orders": "7"}, None, True),
         ({"rebuild_requested": "x", APPLIED: "a"}, "a", True),
         ({"rebuild_begun": "x", APPLIED: "a"}, "a", True),
         ({APPLIED: "a", "declaration": "delete_policy=00000000"}, "a", True),

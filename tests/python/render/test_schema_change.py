@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -27,13 +28,14 @@ def test_rewrite_with_a_property_that_spark_hides() -> None:
     hidden = [{"key": "owner.url", "value": "*********(redacted)"}]
     change = {"added": [], "removed": ["gone"], "retyped": {}}
     columns = [{"name": "id", "dtype": "int"}]
+    answers: dict[str, Sequence[Mapping[str, Any]]] = {"describe detail": WHOLE, "show tblproperties": []}
     with pytest.raises(
         CompilationError, match=r"rewrite_columns_sql: Spark hides the value of property owner\.url of "
     ):
-        Renderer(answers={"describe detail": WHOLE}).sql("_rewrite_columns_sql", LOG, columns, change, hidden)
-    renderer = Renderer(tblproperties={"owner.url": "a"}, answers={"describe detail": WHOLE})
+        Renderer(answers=answers).sql("_rewrite_columns_sql", LOG, columns, change, hidden)
+    renderer = Renderer(tblproperties={"owner.url": "a"}, answers=answers)
     said = renderer.sql("_rewrite_columns_sql", LOG, columns, change, hidden)
-    assert "tblproperties ('owner.url' = 'a') as select" in said
+    assert """tblproperties ('owner.url' = 'a', 'alluvium.dropped_columns' = '["gone"]') as select""" in said
     shown = {"key": "owner.url", "value": "b"}
     kept = [Renderer(tblproperties={"owner.url": "a"}).render("_kept_value", LOG, row) for row in (*hidden, shown)]
     assert kept == ["a", "b"]
