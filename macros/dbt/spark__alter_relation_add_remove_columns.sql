@@ -9,7 +9,11 @@
     {%- if alluvium._is_log(model) or alluvium._is_kept_by_key(model) -%}
         {%- do alluvium._require_columns_with_values(relation, add_columns or []) -%}
         {%- if remove_columns -%}
-            {{ return(alluvium._replace_columns(relation, add_columns or [], remove_columns)) }}
+            {#- Delta drops no column of a table that does not map its columns' names. -#}
+            {{ return(alluvium._rewrite_columns(
+                relation, alluvium._columns_in_relation(relation),
+                {"removed": remove_columns | map(attribute="name") | list, "retyped": {}}, add_columns or []
+            )) }}
         {%- endif -%}
     {%- endif -%}
     {%- if remove_columns or not alluvium._is_own_hudi_table() -%}
@@ -21,12 +25,7 @@
     {%- if begun | reject("in", columns | map(attribute="name") | map("lower") | list) | list
         or alluvium._has_decimals_of_one_name(columns + add_columns) -%}
         {%- do log(subject ~ ": rewritten for " ~ add_columns | map(attribute="name") | join(", "), info=true) -%}
-        {%- set change = {"removed": [], "retyped": {}} -%}
-        {%- do run_query(
-            alluvium._rewrite_columns_sql(
-                relation, columns, change, alluvium._query_rows("show tblproperties " ~ relation), add_columns
-            )
-        ) -%}
+        {%- do alluvium._rewrite_columns(relation, columns, {"removed": [], "retyped": {}}, add_columns) -%}
     {%- else -%}
         {%- do alluvium._require_clock_of_hudi(subject, relation) -%}
         {%- do alluvium._set_properties(
@@ -56,18 +55,6 @@
         ) %}
     {%- endif -%}
     {%- do alluvium._unset_properties(relation, ["columns"]) if "columns" in properties and not is_declared_so -%}
-{% endmacro %}
-
-
-{# Delta drops no column of a table that does not map its columns' names. #}
-{% macro _replace_columns(relation, add_columns, remove_columns) %}
-    {%- set change = {"removed": remove_columns | map(attribute="name") | list, "retyped": {}} -%}
-    {%- do run_query(
-        alluvium._rewrite_columns_sql(
-            relation, alluvium._columns_in_relation(relation), change,
-            alluvium._query_rows("show tblproperties " ~ relation), add_columns
-        )
-    ) -%}
 {% endmacro %}
 
 

@@ -69,7 +69,7 @@ declaration string comment 'the options that the lines were decoded with, as has
     where a query has brought them. Called when a change log compiles for a run: what a killed run left is caught up.
     Batches of a restored log go on counting where the ledger was: a state that has applied batch 2 would pass over
     another batch 2. So the entries that the log no longer has lose their file and keep their number, and what has
-    applied them is built anew.
+    applied them is rebuilt.
 #}
 {% macro _sync_file_ledger(change_log, latest=none) %}
     {%- do alluvium._require_one_ledger("_sync_file_ledger") -%}

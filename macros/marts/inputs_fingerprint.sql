@@ -96,11 +96,12 @@
 
 {# The names of the models that dbt builds before the one of that name. #}
 {% macro _parents_of_relation(name) %}
+    {%- set node = alluvium._node_of_relation(
+        api.Relation.create(schema=name.split(".")[0], identifier=name.split(".")[1])
+    ) -%}
     {%- set names = [] -%}
-    {%- for node in graph.nodes.values() if (node.schema ~ "." ~ node.alias) == name -%}
-        {%- for id in node.depends_on.nodes if id in graph.nodes -%}
-            {%- do names.append(graph.nodes[id].schema ~ "." ~ graph.nodes[id].alias) -%}
-        {%- endfor -%}
+    {%- for id in (node.depends_on.nodes if node else []) if id in graph.nodes -%}
+        {%- do names.append(graph.nodes[id].schema ~ "." ~ graph.nodes[id].alias) -%}
     {%- endfor -%}
     {{ return(names) }}
 {% endmacro %}

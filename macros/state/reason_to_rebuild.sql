@@ -20,16 +20,14 @@
     {%- set reads_own_log = alluvium._reads_own_log(model) -%}
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
         {%- set node = graph.nodes[parent] -%}
+        {%- set upstream = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
         {%- set applied =
             properties.get("applied_generation." ~ node.alias, "none" if reads_own_log and loop.first else none) -%}
-        {%- if applied is not none
-            and applied != alluvium._generation(api.Relation.create(schema=node.schema, identifier=node.alias)) -%}
+        {%- if applied is not none and applied != alluvium._generation(upstream) -%}
             {{ return(node.name ~ " was built anew or has had files replayed") }}
-        {%- elif applied is not none and "applied_batch." ~ node.alias in properties -%}
-            {%- set upstream = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
-            {%- if alluvium._applied_batch(table, node.alias) > alluvium._latest_upstream_batch(upstream) -%}
-                {{ return(node.name ~ " has been taken back to a batch before those that it has applied") }}
-            {%- endif -%}
+        {%- elif applied is not none and "applied_batch." ~ node.alias in properties
+            and alluvium._applied_batch(table, node.alias) > alluvium._latest_upstream_batch(upstream) -%}
+            {{ return(node.name ~ " has been taken back to a batch before those that it has applied") }}
         {%- endif -%}
     {%- endfor -%}
     {%- set said = alluvium._describe_changed_options(alluvium._meaning_of_model(), [properties.declaration])

@@ -37,9 +37,7 @@
                 subject ~ ": rewritten for " ~ rewritten | join(", ") ~ " (on_schema_change: sync_all_columns)",
                 info=true
             ) -%}
-        {%- do run_query(
-            alluvium._rewrite_columns_sql(this, columns, change, alluvium._query_rows("show tblproperties " ~ this))
-        ) -%}
+        {%- do alluvium._rewrite_columns(this, columns, change) -%}
     {%- else -%}
         {%- do alluvium._remember("columns_of_table", this, columns) -%}
     {%- endif -%}
@@ -218,6 +216,12 @@ where _cdc_batch <= {{ until }}
 {% endmacro %}
 
 
+{% macro _rewrite_columns(table, columns, change, added=[]) %}
+    {%- set properties = alluvium._query_rows("show tblproperties " ~ table) -%}
+    {%- do run_query(alluvium._rewrite_columns_sql(table, columns, change, properties, added)) -%}
+{% endmacro %}
+
+
 {#
     One atomic commit; the table keeps its place, its partitions and its properties, and with these what it has applied.
     Not `columns`: it has others from here on. A log has no source but files that it does not read again, so it keeps
@@ -229,7 +233,8 @@ where _cdc_batch <= {{ until }}
         (_partitioned_rows).
     -#}
     {%- do alluvium._require_partitions_of_table("rewrite_columns_sql", table) -%}
-    {%- set properties = properties | rejectattr("key", "equalto", "alluvium.columns") | list -%}
+    {%- set properties =
+        properties | rejectattr("key", "in", ["alluvium.columns", "alluvium.adds_columns"]) | list -%}
     {%- do (alluvium._remembered("properties", table) or {}).pop("alluvium.columns", none) -%}
     {%- if alluvium._is_log(model) and change.removed -%}
         {%- set known = fromjson(alluvium._table_properties(table).get("dropped_columns", "[]")) -%}
@@ -240,8 +245,7 @@ where _cdc_batch <= {{ until }}
     {%- endif -%}
     {%- if alluvium._is_hudi() -%}
         {%- set own = {} -%}
-        {%- for property in
-            properties if property.key.startswith("alluvium.") and property.key != "alluvium.adds_columns" -%}
+        {%- for property in properties if property.key.startswith("alluvium.") -%}
             {%- do own.update({property.key: property.value}) -%}
         {%- endfor -%}
         {{ return(
