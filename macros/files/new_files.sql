@@ -27,7 +27,9 @@
 
 {#
     All listed files, as the same runs; each with the latest batches (_latest_batches_sql), which saves a query of their
-    own.
+    own. Each log asks for itself. One query for the 26 logs of the demo took 42 s, where two threads take 25 s for 26
+    queries (Spark 3.5, Delta 3.3.3): Delta reads the logs of its tables one after the other. And one folder that cannot
+    be read would stop every log.
 #}
 {% macro _listed_files(feed, change_log) %}
     {%- set listing = alluvium._file_listing(feed) -%}
