@@ -37,7 +37,7 @@
 {% macro _clean_up_failed_tables(results) %}
     {%- for result in results if result.status == "error" and result.node.unique_id in graph.nodes -%}
         {%- set node = graph.nodes[result.node.unique_id] -%}
-        {%- set table = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- set table = alluvium._relation_of_node(node) -%}
         {%- do run_query("drop table if exists " ~ alluvium._name_of_rebuilt(table))
             if node.config.materialized in ["incremental", "table"] -%}
         {%- do run_query("refresh table " ~ table)

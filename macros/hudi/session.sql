@@ -129,7 +129,7 @@
     {%- set tables = [] -%}
     {%- for id in node.depends_on.nodes if id in graph.nodes -%}
         {%- set parent = graph.nodes[id] -%}
-        {%- set table = load_relation(api.Relation.create(schema=parent.schema, identifier=parent.alias)) -%}
+        {%- set table = load_relation(alluvium._relation_of_node(parent)) -%}
         {%- if table and table.is_hudi -%}
             {%- do tables.append(table) -%}
         {%- elif not table or table.is_view -%}

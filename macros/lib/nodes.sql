@@ -28,6 +28,12 @@
 {% endmacro %}
 
 
+{# The relation of a model. #}
+{% macro _relation_of_node(node) %}
+    {{ return(api.Relation.create(schema=node.schema, identifier=node.alias)) }}
+{% endmacro %}
+
+
 {#
     The node of the model, in a unit test that of the tested one: dbt (1.11) renders the test under its own name,
     parents and settings.
@@ -63,6 +69,6 @@
 {% macro _change_log_of_model() %}
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
         {%- set node = graph.nodes[parent] -%}
-        {{ return(api.Relation.create(schema=node.schema, identifier=node.alias)) }}
+        {{ return(alluvium._relation_of_node(node)) }}
     {%- endfor -%}
 {% endmacro %}

@@ -41,7 +41,7 @@
     {%- set views = [] -%}
     {%- for child in
         graph.nodes.values() if child.resource_type == "model" and node.unique_id in child.depends_on.nodes -%}
-        {%- set relation = load_relation(api.Relation.create(schema=child.schema, identifier=child.alias))
+        {%- set relation = load_relation(alluvium._relation_of_node(child))
             if child.config.materialized != "ephemeral" else none -%}
         {%- do views.append({"relation": relation, "node": child}) if relation and relation.is_view -%}
         {%- do views.extend(alluvium._views_over(child)) if child.config.materialized == "ephemeral" -%}

@@ -142,7 +142,7 @@
     {%- endfor -%}
     {%- for node in graph.nodes.values() if (node.schema ~ "." ~ node.alias) | lower in pairs -%}
         {%- do named.append(node.schema ~ "." ~ node.alias)
-            if load_relation(api.Relation.create(schema=node.schema, identifier=node.alias)) is not none -%}
+            if load_relation(alluvium._relation_of_node(node)) is not none -%}
     {%- endfor -%}
     {%- for table in graph.sources.values() if (table.schema ~ "." ~ table.identifier) | lower in pairs -%}
         {%- do named.append(none) -%}

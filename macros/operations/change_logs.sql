@@ -11,7 +11,7 @@
             {%- do entities.append(table.name) -%}
             {%- if entity in [none, table.name] -%}
                 {%- do logs.append(
-                        {"node": node, "relation": api.Relation.create(schema=node.schema, identifier=node.alias)}
+                        {"node": node, "relation": alluvium._relation_of_node(node)}
                     ) -%}
             {%- endif -%}
         {%- endif -%}

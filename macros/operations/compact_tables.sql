@@ -70,7 +70,7 @@
     {%- for node in graph.nodes.values()
         if node.resource_type == "model" and node.config.materialized in ["incremental", "table"]
         and node.config.file_format in ["delta", "hudi"] -%}
-        {%- do relations.update({node.name: api.Relation.create(schema=node.schema, identifier=node.alias)}) -%}
+        {%- do relations.update({node.name: alluvium._relation_of_node(node)}) -%}
     {%- endfor -%}
     {%- for ledger in [alluvium._file_ledger(), alluvium._run_ledger(), alluvium._released_lines()] -%}
         {%- do relations.update({ledger.identifier: ledger}) -%}

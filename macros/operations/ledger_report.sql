@@ -73,7 +73,7 @@ order by change_log
     {%- for id in
         alluvium._models_behind(logs | map(attribute="node.unique_id") | list)
         if alluvium._is_state(graph.nodes[id]) -%}
-        {%- do tables.append(api.Relation.create(schema=graph.nodes[id].schema, identifier=graph.nodes[id].alias)) -%}
+        {%- do tables.append(alluvium._relation_of_node(graph.nodes[id])) -%}
     {%- endfor -%}
     {{ return(tables) }}
 {% endmacro %}

@@ -19,7 +19,7 @@
 
 
 {% macro _reconcile_model(node, feed, dump, format, rows) %}
-    {%- set table = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+    {%- set table = alluvium._relation_of_node(node) -%}
     {%- do alluvium._refresh_hudi_tables(table, node) -%}
     {%- set types = alluvium._dump_types(alluvium._dump_relation(dump, format)) -%}
     {%- set source = alluvium._dump_rows_sql(feed, alluvium._dump_relation(dump, format), types) -%}

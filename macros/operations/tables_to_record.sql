@@ -30,7 +30,7 @@ seconds double comment 'that dbt took for the model'
         if result.status in ["warn", "fail"]
         and (result.node.test_metadata or {}).name == "rejected_within_threshold" -%}
         {%- set node = graph.nodes[result.node.attached_node] -%}
-        {%- set change_log = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- set change_log = alluvium._relation_of_node(node) -%}
         {%- do log(
             change_log ~ ": rejected lines: " ~ result.failures ~ ". The first: "
             ~ alluvium._first_rejected_lines(change_log),
@@ -69,7 +69,7 @@ seconds double comment 'that dbt took for the model'
     succeeded, the batch that it has applied. None for any other model and for one that was skipped.
 #}
 {% macro _table_of_run(node, result) %}
-    {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+    {%- set relation = alluvium._relation_of_node(node) -%}
     {%- set table = {"relation": relation, "seconds": result.execution_time, "is_written": false} -%}
     {%- if alluvium._is_change_log(node) -%}
         {%- set until = alluvium._remembered("newest_batch", relation) -%}

@@ -193,7 +193,7 @@ from (
 {% macro _tables_of_feed(feed) %}
     {%- set tables = {"logs": [], "states": [], "histories": [], "others": []} -%}
     {%- for node in alluvium._nodes_behind(feed) -%}
-        {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- set relation = alluvium._relation_of_node(node) -%}
         {%- set table = alluvium._built_table(relation) -%}
         {%- set role = alluvium._role_of_node(feed, node) -%}
         {%- if role == "others" -%}
@@ -458,7 +458,7 @@ where
 {# The log that a state or a history reads first. #}
 {% macro _log_of_table(node) %}
     {%- set log = graph.nodes[node.depends_on.nodes | first] -%}
-    {{ return(api.Relation.create(schema=log.schema, identifier=log.alias)) }}
+    {{ return(alluvium._relation_of_node(log)) }}
 {% endmacro %}
 
 
@@ -482,7 +482,7 @@ where
         {%- do alluvium._rewrite_marked_files(table) -%}
     {%- endfor -%}
     {%- for node in tables.others -%}
-        {%- do alluvium._drop_what_is_left_beside(api.Relation.create(schema=node.schema, identifier=node.alias)) -%}
+        {%- do alluvium._drop_what_is_left_beside(alluvium._relation_of_node(node)) -%}
     {%- endfor -%}
     {%- for log in tables.logs -%}
         {%- do run_query(alluvium._empty_purged_lines_sql(feed, log.relation, lines))
@@ -769,7 +769,7 @@ where
 {% macro _vacuum_tables_of_feed(tables, hours) %}
     {%- set found = tables.logs + tables.states + tables.histories -%}
     {%- for node in tables.others -%}
-        {%- do found.append(alluvium._built_table(api.Relation.create(schema=node.schema, identifier=node.alias))) -%}
+        {%- do found.append(alluvium._built_table(alluvium._relation_of_node(node))) -%}
     {%- endfor -%}
     {%- do alluvium._vacuum(found | reject("none") | list, hours, hours < 168, false) -%}
 {% endmacro %}

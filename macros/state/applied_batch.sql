@@ -22,7 +22,7 @@
     {%- for reader in graph.nodes.values()
         if reader.resource_type == "model" and node.unique_id in reader.depends_on.nodes
         and (alluvium._is_merged_from_batches(reader) or alluvium._is_log(reader)) -%}
-        {%- set table = load_relation(api.Relation.create(schema=reader.schema, identifier=reader.alias)) -%}
+        {%- set table = load_relation(alluvium._relation_of_node(reader)) -%}
         {%- do batches.append(alluvium._applied_batch(table, node.alias)) if table and not table.is_view -%}
         {%- do batches.append(alluvium._latest_batch_of_readers(reader)) if alluvium._is_kept_by_key(reader) -%}
     {%- endfor -%}

@@ -20,7 +20,7 @@
     {%- set reads_own_log = alluvium._reads_own_log(model) -%}
     {%- for parent in model.depends_on.nodes if parent in graph.nodes -%}
         {%- set node = graph.nodes[parent] -%}
-        {%- set upstream = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- set upstream = alluvium._relation_of_node(node) -%}
         {%- set applied =
             properties.get("applied_generation." ~ node.alias, "none" if reads_own_log and loop.first else none) -%}
         {%- if applied is not none and applied != alluvium._generation(upstream) -%}
