@@ -30,7 +30,7 @@ demo demo-changes test test-all statements compare-targets: export ALLUVIUM_DRIV
 
 export PYTHON SPARK
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke bench-entities statements compare-targets transcript lock clean require-python
+.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke bench-entities profile statements compare-targets transcript lock clean require-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -62,6 +62,9 @@ bench-smoke: $(RUN_STAMP) ## 1 M envelopes, 1 % changes, nothing new; beside pla
 
 bench-entities: $(RUN_STAMP) ## 100 small tables on a server: the first build, and one with nothing new
 	@$(BIN)/python -m benchmarks.many_entities
+
+profile: $(RUN_STAMP) ## where the seconds of a build go: statements, Spark's jobs, planning; cold and on a server
+	@$(BIN)/python -m benchmarks.profile
 
 statements: $(RUN_STAMP) ## statements that a first, a small and an idle build send, by kind of model
 	@$(BIN)/python -m benchmarks.statements

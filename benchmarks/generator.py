@@ -9,6 +9,7 @@ from pathlib import Path
 
 TOPIC = "bench.public.accounts"
 PARTITIONS = 4
+SEED = 20240501
 LINES_PER_FILE = 62_500
 # What the feed declares; the plain script names the same columns and types.
 COLUMNS = {
@@ -104,6 +105,19 @@ def envelope(op: str, key: int, lsn: int, commit: int | None, rng: random.Random
         "ts_ms": millis + 40,
     }
     return json.dumps(event, separators=(",", ":"))
+
+
+def steps(rows: int) -> dict[str, Iterable[Line]]:
+    """What lands before each build of a benchmark, by the name of the step.
+
+    Args:
+        rows: keys of the first load.
+    """
+    return {
+        "first load": initial_lines(rows, SEED),
+        "1 % changes": changed_lines(rows, max(1, rows // 100), SEED),
+        "nothing new": (),
+    }
 
 
 def land(folder: Path, lines: Iterable[Line], offsets: dict[int, int]) -> tuple[int, int, int]:

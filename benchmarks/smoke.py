@@ -14,14 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from benchmarks import generator, project
 
-SEED = 20240501
-STEPS = ("first load", "1 % changes", "nothing new")
 FEW_FILES = 10
 
 
@@ -70,13 +67,8 @@ def compare_sides(folder: Path, rows: int) -> list[dict[str, Any]]:
     location = folder / "landing" / "topics" / generator.TOPIC
     project.write_project(folder / "project", location)
     offsets: dict[int, int] = {}
-    landings: tuple[Iterable[generator.Line], ...] = (
-        generator.initial_lines(rows, SEED),
-        generator.changed_lines(rows, max(1, rows // 100), SEED),
-        (),
-    )
     steps = []
-    for name, events in zip(STEPS, landings, strict=True):
+    for name, events in generator.steps(rows).items():
         files, lines, size = generator.land(location, events, offsets)
         print(f"{name}: {files} files, {lines:,} events, {size / 1e6:.1f} MB", flush=True)
         steps.append(
@@ -99,7 +91,7 @@ def compare_ledgers(folder: Path, files: int) -> list[dict[str, Any]]:
         home, root = folder / f"ledger-{count}", folder / f"ledger-{count}-project"
         location = folder / f"landing-{count}" / generator.TOPIC
         project.write_project(root, location)
-        generator.land(location, generator.initial_lines(1000, SEED), {})
+        generator.land(location, generator.initial_lines(1000, generator.SEED), {})
         run("alluvium_build", "build", root, home)
         generator.land_tiny(location / "partition=9", count - generator.PARTITIONS)
         filled = run("alluvium_build", "fill", root, home)

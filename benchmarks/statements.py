@@ -21,8 +21,10 @@ from benchmarks.targets import land, run
 from scripts import demo
 
 BUILDS = ("first files", "later files", "nothing new")
-_BEGIN = re.compile(r"(?:\x1b\[0m)?\d\d:\d\d:\d\d\.\d+ \[\w+ *\] \[[^\]]*\]: (.*)")
-_SENT = re.compile(r"On ([^:]+): (?:/\* \{.*?\} \*/)?(.*)")
+_BEGIN = re.compile(r"(?:\x1b\[0m)?(\d\d):(\d\d):(\d\d\.\d+) \[\w+ *\] \[([^\]]*)\]: (.*)")
+_SENT = re.compile(r"On ([^:]+): (?:/\* \{.*?\} \*/)?(.*)", re.DOTALL)
+# What dbt says between a statement and its rows.
+_DURING = ("Opening a new connection", "SQL status")
 _ENDS = ("Close", "ROLLBACK", "COMMIT")
 # By the name of a node, the first that fits.
 _KINDS = {
@@ -45,10 +47,14 @@ class Statement(NamedTuple):
     Attributes:
         node: unique id of the node that sent it, or dbt's name of another connection.
         sql: its text.
+        started: when, in seconds since the midnight (UTC) before the log's first line.
+        ended: when its thread went on: its rows had been fetched.
     """
 
     node: str
     sql: str
+    started: float
+    ended: float
 
     @property
     def kind(self) -> str:
@@ -63,21 +69,38 @@ class Statement(NamedTuple):
 
 
 def statements(log: str) -> Iterator[Statement]:
-    """The statements in a text of dbt's log, in their order.
+    """The statements in a text of dbt's log, in the order of their ends.
 
     Args:
         log: text of one or more invocations at the level debug.
     """
-    node, lines = "", list[str]()
-    for line in [*log.splitlines(), "00:00:00.0 [debug] [end]: "]:
+    sent = dict[str, tuple[str, str, float]]()
+    seconds = 0.0
+    for seconds, thread, text in _messages(log):
+        if thread in sent and not text.startswith(_DURING):
+            yield Statement(*sent.pop(thread), seconds)
+        found = _SENT.fullmatch(text)
+        if found and (sql := found[2].strip()) and sql not in _ENDS:
+            sent[thread] = (found[1], sql, seconds)
+    yield from (Statement(*last, seconds) for last in sent.values())
+
+
+def _messages(log: str) -> Iterator[tuple[float, str, str]]:
+    """Seconds since midnight, thread and text of each message; a log has times without dates."""
+    lines = list[str]()
+    thread, seconds = "", 0.0
+    for line in log.splitlines():
         begin = _BEGIN.match(line)
         if begin is None:
             lines.append(line)
             continue
-        if node and (sql := "\n".join(lines).strip()) and sql not in _ENDS:
-            yield Statement(node, sql)
-        sent = _SENT.match(begin[1])
-        node, lines = (sent[1], [sent[2]]) if sent else ("", [])
+        if thread:
+            yield seconds, thread, "\n".join(lines)
+        time = 3600 * int(begin[1]) + 60 * int(begin[2]) + float(begin[3])
+        seconds = time + 86400 * max(0.0, (seconds - time + 43200) // 86400)
+        thread, lines = begin[4], [begin[5]]
+    if thread:
+        yield seconds, thread, "\n".join(lines)
 
 
 def build(folder: Path, heading: str, systems: Sequence[str]) -> str:

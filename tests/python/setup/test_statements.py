@@ -1,9 +1,11 @@
-"""What `make statements` counts in dbt's log."""
+"""What `make statements` and `make profile` find in dbt's log."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
+from benchmarks import profile
 from benchmarks.statements import statements, table
 
 LOG = """\
@@ -38,3 +40,34 @@ def test_statements_of_a_log() -> None:
     assert lines[0].split() == ["once", "twice"]
     assert "change log                                                     1             2" in lines
     assert lines[-1].split() == ["all", "5", "10"]
+
+
+def test_seconds_of_a_step() -> None:
+    log = """\
+23:59:59.000000 [debug] [MainThread]: On list_schemas: show databases
+23:59:59.000000 [debug] [MainThread]: Opening a new connection, currently in state init
+00:00:00.500000 [debug] [MainThread]: SQL status: OK in 1.5 seconds
+00:00:01.000000 [debug] [MainThread]: On list_schemas: Close
+00:00:02.000000 [debug] [Thread-1 (]: Began running node model.p.stg_shop__orders
+00:00:02.000000 [debug] [Thread-1 (]: On model.p.stg_shop__orders: insert into silver.stg_shop__orders
+select 1
+00:00:05.000000 [debug] [Thread-1 (]: SQL status: OK in 3 seconds
+00:00:06.000000 [debug] [Thread-1 (]: On model.p.stg_shop__orders: Close
+00:00:07.000000 [debug] [MainThread]: Command end result"""
+    midnight = 86400.0 * 20000
+    at = 1000 * midnight + 86400_000
+    events = [
+        {"Event": "SparkListenerJobStart", "Job ID": 7, "Stage IDs": [1, 2], "Submission Time": at + 3000},
+        {"Event": "SparkListenerTaskEnd", "Stage ID": 2, "Task Metrics": {"Executor CPU Time": 500_000_000}},
+        {"Event": "SparkListenerJobEnd", "Job ID": 7, "Completion Time": at + 4500},
+    ]
+    found = profile.stages(
+        list(statements(log)), profile.jobs(map(json.dumps, events)), midnight + 86395, midnight + 86408
+    )
+    assert {(stage.node, stage.verb, stage.seconds, stage.job_seconds, stage.cpu) for stage in found} == {
+        ("start and parsing", "", 4.0, 0.0, 0.0),
+        ("dbt's cache", "show databases", 2.0, 0.0, 0.0),
+        ("change log", "insert into", 4.0, 1.5, 0.5),
+        ("between statements", "", 3.0, 0.0, 0.0),
+    }
+    assert profile.table("cold", found).splitlines()[0].startswith("cold: 13.0 s ")
