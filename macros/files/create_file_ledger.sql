@@ -22,7 +22,8 @@
         }.items() if newest not in columns -%}
             {%- do run_query("alter table " ~ ledger ~ " add columns (" ~ added ~ ")") -%}
         {%- endfor -%}
-        {%- do run_query(alluvium._create_schema_drift_sql(ledger)) -%}
+        {%- do run_query(alluvium._create_schema_drift_sql(ledger))
+            if load_relation(alluvium._schema_drift_view()) is none -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -6,7 +6,7 @@
 #}
 {% macro _create_ledger(ledger, statement) %}
     {%- do alluvium._register_ledger(ledger) -%}
-    {%- do run_query(statement) -%}
+    {%- do run_query(statement) if load_relation(ledger) is none -%}
 {% endmacro %}
 
 

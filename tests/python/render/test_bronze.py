@@ -75,22 +75,32 @@ def test_external_format(macros: Renderer) -> None:
     )
 
 
-def test_create_file_ledger(macros: Renderer) -> None:
-    macros.answers = {"create": [], "alter table": []}
+COLUMNS_OF_LEDGER = ["change_log", "missing_inside", "last_position", "replay_requested_at", "declaration"]
+
+
+def test_create_file_ledger() -> None:
+    macros = lost(commits=0)
+    macros.absent, macros.columns = ["cdc_file_ledger", "cdc_schema_drift"], COLUMNS_OF_LEDGER
     ran = macros.does("create_file_ledger")
-    assert macros.run_state["ledger_schema"] == "silver"
     assert ran[0] == "create schema if not exists silver"
-    assert ran[1].startswith(f"create table if not exists {LEDGER} using delta ")
+    assert ran[-2].startswith(f"create table if not exists {LEDGER} using delta ")
+    assert ran[-1].startswith("create view if not exists silver.cdc_schema_drift")
+    assert macros.run_state["ledger_schema"] == "silver"
+
+
+def test_create_file_ledger_that_is_there(macros: Renderer) -> None:
+    macros.answers = {"create schema": [], "alter table": []}
+    ran = macros.does("create_file_ledger")
+    assert ran[0] == "create schema if not exists silver"
     # A ledger of before has no columns for offsets.
-    assert ran[2].startswith(f"alter table {LEDGER} add columns (kafka_topic string, ")
-    assert ran[3].startswith(f"alter table {LEDGER} add columns (unknown_columns map<string,string>")
-    assert ran[4].startswith(f"alter table {LEDGER} add columns (replay_requested_at timestamp")
-    assert ran[5].startswith(f"alter table {LEDGER} add columns (declaration string")
-    assert ran[6].startswith("create view if not exists silver.cdc_schema_drift")
-    for statement in ran[2:]:
+    assert ran[1].startswith(f"alter table {LEDGER} add columns (kafka_topic string, ")
+    assert ran[2].startswith(f"alter table {LEDGER} add columns (unknown_columns map<string,string>")
+    assert ran[3].startswith(f"alter table {LEDGER} add columns (replay_requested_at timestamp")
+    assert ran[4].startswith(f"alter table {LEDGER} add columns (declaration string")
+    for statement in ran[1:]:
         assert_parses(statement)
-    macros.columns = ["change_log", "missing_inside", "last_position", "replay_requested_at", "declaration"]
-    assert macros.does("create_file_ledger") == [*ran[:2], ran[6]]
+    macros.columns = COLUMNS_OF_LEDGER
+    assert macros.does("create_file_ledger") == ran[:1]
     for which, execute in (("compile", True), ("docs", True), ("run", False)):
         assert Renderer(which=which, execute=execute).does("create_file_ledger") == []
 

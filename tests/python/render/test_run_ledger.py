@@ -66,8 +66,10 @@ ALL = [result("model.stg"), result("model.state"), result("model.slv"), result("
 
 
 def test_create_run_ledger(macros: Renderer) -> None:
-    macros.answers = {"create": []}
-    (ran,) = macros.does("create_run_ledger")
+    assert macros.does("create_run_ledger") == []
+    macros.absent = ["cdc_run_ledger"]
+    macros.answers = {"create": [], "describe schema": []}
+    *_, ran = macros.does("create_run_ledger")
     assert ran.startswith(f"create table if not exists {LEDGER} using delta ")
     assert_parses(macros.render("_create_run_ledger_sql", relation("cdc_run_ledger")))
     for which, execute in (("test", True), ("compile", True), ("run", False)):
