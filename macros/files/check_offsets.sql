@@ -82,48 +82,42 @@ with files as (
         and first_offset is not null
 )
 
-select
-    'gap' as finding,
-    kafka_topic,
-    kafka_partition,
-    before.last_offset + 1 as from_offset,
-    first_offset - 1 as until_offset,
-    first_offset - before.last_offset - 1 - unwritten_before - before.unwritten_after as offset_count,
-    file_path,
-    before.file_path as other_file_path,
-    greatest(batch, before.batch) as newest_batch
+select inline(filter(array(
+    if(first_offset - before.last_offset - 1 > unwritten_before + before.unwritten_after, struct(
+        'gap' as finding,
+        kafka_topic,
+        kafka_partition,
+        before.last_offset + 1 as from_offset,
+        first_offset - 1 as until_offset,
+        first_offset - before.last_offset - 1 - unwritten_before - before.unwritten_after as offset_count,
+        file_path,
+        before.file_path as other_file_path,
+        greatest(batch, before.batch) as newest_batch
+    ), null),
+    if(missing_inside > 0 and batch = newest_batch_of_path, struct(
+        'gap' as finding,
+        kafka_topic,
+        kafka_partition,
+        first_offset as from_offset,
+        last_offset as until_offset,
+        missing_inside as offset_count,
+        file_path,
+        file_path as other_file_path,
+        batch as newest_batch
+    ), null),
+    if(first_offset <= before.last_offset and first_offset <= last_offset, struct(
+        if(file_path = before.file_path, 'rewritten', 'overlap') as finding,
+        kafka_topic,
+        kafka_partition,
+        first_offset as from_offset,
+        least(last_offset, before.last_offset) as until_offset,
+        least(last_offset, before.last_offset) - first_offset + 1 as offset_count,
+        file_path,
+        before.file_path as other_file_path,
+        greatest(batch, before.batch) as newest_batch
+    ), null)
+), finding -> finding is not null))
 from files
-where first_offset - before.last_offset - 1 > unwritten_before + before.unwritten_after
-union all
-select
-    'gap' as finding,
-    kafka_topic,
-    kafka_partition,
-    first_offset as from_offset,
-    last_offset as until_offset,
-    missing_inside as offset_count,
-    file_path,
-    file_path as other_file_path,
-    batch as newest_batch
-from files
-where
-    missing_inside > 0
-    and batch = newest_batch_of_path
-union all
-select
-    if(file_path = before.file_path, 'rewritten', 'overlap') as finding,
-    kafka_topic,
-    kafka_partition,
-    first_offset as from_offset,
-    least(last_offset, before.last_offset) as until_offset,
-    least(last_offset, before.last_offset) - first_offset + 1 as offset_count,
-    file_path,
-    before.file_path as other_file_path,
-    greatest(batch, before.batch) as newest_batch
-from files
-where
-    first_offset <= before.last_offset
-    and first_offset <= last_offset
 {%- endmacro %}
 
 
