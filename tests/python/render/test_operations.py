@@ -207,13 +207,16 @@ def test_quarantine_report() -> None:
 
 def test_release_rejected_lines() -> None:
     counted = {"select count(*) as row_count": [{"row_count": 4}], "insert into": [], "delete from": []}
-    renderer = operated(**counted)
+    renderer = operated(**counted, **{"describe schema": []})
     given: dict[str, Any] = {"source": "shop", "entity": "orders", "note": "torn", "reasons": ["malformed_json"]}
     assert all(query.startswith("select count(*)") for query in renderer.does("release_rejected_lines", **given))
     assert renderer.messages[-2] == "release_rejected_lines: silver.stg_shop__orders: 4 rejected lines released"
+    renderer.absent = ["cdc_released_lines"]
     (*_, create, insert) = renderer.does("release_rejected_lines", **given, dry_run=False)
     assert create == renderer.sql("_create_released_lines_sql", renderer.render("_released_lines"))
     assert insert.startswith("insert into silver.cdc_released_lines select 'silver.stg_shop__orders' as change_log")
+    renderer.absent = []
+    (*_, insert) = renderer.does("release_rejected_lines", **given, dry_run=False)
     # Rejected for another reason, a released line counts again.
     assert "and released.reject_reason = rejected._cdc_reject_reason" in insert
     given["files"] = ["p=0/a_b%*.json"]
