@@ -10,12 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +20,9 @@ from typing import Any, NamedTuple
 from alluvium.server import hosting
 from benchmarks import generator
 from benchmarks.many_entities import MODELS
-from benchmarks.project import ENTITY, SOURCE, write_project
+from benchmarks.project import ENTITY, SOURCE, working_folder, write_project
 from benchmarks.statements import Statement, statements
-from benchmarks.targets import run
+from benchmarks.targets import run, served
 
 WARM_UP = "warm_up"
 _LAST_SETTING = '        spark.ui.enabled: "false"\n'
@@ -134,25 +131,17 @@ def table(title: str, found: Sequence[Stage]) -> str:
     return "\n".join(lines)
 
 
-@contextmanager
-def served(environment: dict[str, str], folder: Path) -> Iterator[None]:
-    """Have a server of the project's settings."""
-    run(environment, "alluvium", "serve", "start", project=folder)
-    try:
-        yield
-    finally:
-        run(environment, "alluvium", "serve", "stop", project=folder)
-
-
-def steps(folder: Path, target: str, entity: str, rows: int) -> Iterator[tuple[str, float, float, list[Statement]]]:
+def steps(
+    folder: Path, environment: dict[str, str], target: str, entity: str, rows: int
+) -> Iterator[tuple[str, float, float, list[Statement]]]:
     """Land and build; yields name, start, end and statements of each step, whose dbt is a process of its own."""
     offsets: dict[int, int] = {}
     for step, lines in generator.steps(rows).items():
         generator.land(folder / "landing" / entity, lines, offsets)
-        logs = folder / f"{target} {entity} {step}"
+        logs = folder / f"{entity}, {step}"
         started = time.time()
         run(
-            os.environ | {"ALLUVIUM_HOME": str(folder / target), "DBT_LOG_PATH": str(logs)},
+            environment | {"DBT_LOG_PATH": str(logs)},
             *("dbt", "--log-file-max-bytes", "0", "--quiet", "build", "--threads", "1"),
             *("--target", target, "--select", f"source:{SOURCE}.{entity}+"),
             project=folder / "project",
@@ -163,24 +152,22 @@ def steps(folder: Path, target: str, entity: str, rows: int) -> Iterator[tuple[s
 
 def profile(folder: Path, target: str, rows: int) -> dict[str, list[Stage]]:
     """The parts of each step on one target of the profile: ``local`` begins a JVM each, ``thrift`` has one."""
-    events = folder / f"events of {target}"
-    events.mkdir()
-    entities = (ENTITY, WARM_UP)
-    (folder / "landing").mkdir(exist_ok=True)
-    shutil.rmtree(folder / "project", ignore_errors=True)
-    write_project(folder / "project", folder / "landing", entities, MODELS)
+    events = folder / "events"
+    events.mkdir(parents=True)
+    write_project(folder / "project", folder / "landing", (ENTITY, WARM_UP), MODELS)
     settings = folder / "project" / "profiles.yml"
     text = settings.read_text(encoding="utf-8")
     logged = f'        spark.eventLog.enabled: "true"\n        spark.eventLog.dir: "{events.as_uri()}"\n'
     settings.write_text(text.replace(_LAST_SETTING, _LAST_SETTING + logged), encoding="utf-8")
-    if target == "thrift":
-        os.environ["ALLUVIUM_THRIFT_PORT"] = str(hosting.free_port())
-        with served(os.environ | {"ALLUVIUM_HOME": str(folder / target)}, folder / "project"):
-            for _ in steps(folder, target, WARM_UP, rows):
+    environment = os.environ | {
+        "ALLUVIUM_HOME": str(folder / "home"),
+        "ALLUVIUM_THRIFT_PORT": str(hosting.free_port()),
+    }
+    with served(target, environment, folder / "project"):
+        if target == "thrift":
+            for _ in steps(folder, environment, target, WARM_UP, rows):
                 pass
-            done = list(steps(folder, target, ENTITY, rows))
-    else:
-        done = list(steps(folder, target, ENTITY, rows))
+        done = list(steps(folder, environment, target, ENTITY, rows))
     ran = [job for log in events.iterdir() for job in jobs(log.read_text(encoding="utf-8").splitlines())]
     if not ran:
         raise SystemExit(f"make profile: no job in Spark's event log below {events}")
@@ -195,21 +182,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file too")
     parser.add_argument("--keep", action="store_true", help="keep tables, dbt's logs and Spark's event logs")
     options = parser.parse_args(arguments)
-    folder = Path(tempfile.mkdtemp(prefix="alluvium-profile-"))
     report: dict[str, Any] = {"rows": options.rows}
-    try:
+    with working_folder("profile", keep=options.keep) as folder:
         for target in options.targets:
-            shutil.rmtree(folder / "landing", ignore_errors=True)
-            for step, found in profile(folder, target, options.rows).items():
-                print(table(f"{target}, {step}", found), end="\n\n", flush=True)
-                report.setdefault(target, {})[step] = [asdict(stage) for stage in found]
+            found = profile(folder / target, target, options.rows)
+            for step, parts in found.items():
+                print(table(f"{target}, {step}", parts), end="\n\n", flush=True)
+            report[target] = {step: [asdict(stage) for stage in parts] for step, parts in found.items()}
         if options.json:
             options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    finally:
-        if options.keep:
-            print(f"Kept in {folder}.")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 

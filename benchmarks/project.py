@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,25 @@ CHANGE_LOG = f"stg_{SOURCE}__{ENTITY}"
 STATE = f"slv_{SOURCE}__{ENTITY}_state"
 LIVING = f"slv_{SOURCE}__{ENTITY}"
 LISTING = f"bronze.{SOURCE}__{ENTITY}__files"
+
+
+@contextmanager
+def working_folder(name: str, directory: Path | None = None, *, keep: bool = False) -> Iterator[Path]:
+    """A new folder, which goes when the benchmark has ended.
+
+    Args:
+        name: of the benchmark.
+        directory: for the folder; the system's temporary directory by default.
+        keep: whether the folder stays, and where is told.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"alluvium-{name}-", dir=directory))
+    try:
+        yield folder
+    finally:
+        if keep:
+            print(f"Kept in {folder}.")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_project(

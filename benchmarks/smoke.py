@@ -9,10 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -25,8 +23,7 @@ FEW_FILES = 10
 def main(arguments: list[str] | None = None) -> int:
     """Runs the benchmark; returns 1 when the two sides do not end with the same rows."""
     options = parse(arguments)
-    folder = Path(tempfile.mkdtemp(prefix="alluvium-bench-", dir=options.directory))
-    try:
+    with project.working_folder("bench", options.directory, keep=options.keep) as folder:
         report: dict[str, Any] = {"rows": options.rows, "steps": []}
         if options.rows:
             report["steps"] = compare_sides(folder, options.rows)
@@ -36,11 +33,6 @@ def main(arguments: list[str] | None = None) -> int:
         show(report)
         if options.json:
             options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    finally:
-        if options.keep:
-            print(f"Kept in {folder}.")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
     return 0 if report["equal"] else 1
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.project import working_folder
 from benchmarks.targets import land, run
 from scripts import demo
 
@@ -156,11 +155,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     texts = {str(path): path.read_text(encoding="utf-8") for path in options.logs}
     if not texts:
-        folder = Path(tempfile.mkdtemp(prefix="alluvium-statements-"))
-        try:
+        with working_folder("statements") as folder:
             texts = {heading: build(folder, heading, options.systems) for heading in BUILDS}
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
     counts = [Counter((sent.kind, sent.verb) for sent in statements(text)) for text in texts.values()]
     print(table(counts, texts))
     return 0

@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from typing import Any
 
 from alluvium.runtime import profile, session
 from alluvium.server import hosting
+from benchmarks.project import working_folder
 from scripts import demo
 
 PROJECT = demo.PROJECT
@@ -76,11 +76,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.digests:
         options.digests.write_text(json.dumps(digests()), encoding="utf-8")
         return 0
-    folder = Path(tempfile.mkdtemp(prefix="alluvium-targets-", dir=options.directory))
-    try:
+    with working_folder("targets", options.directory) as folder:
         return _compared([way for way in WAYS if way.name in options.ways], options.systems, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _compared(ways: Sequence[Way], systems: Sequence[str], folder: Path) -> int:
@@ -123,7 +120,7 @@ def built(way: Way, systems: Sequence[str], folder: Path) -> tuple[list[float], 
     build = ("dbt", "build", "--quiet", "--target", way.target, "--vars", json.dumps(variables), *selected)
     seconds = []
     shutil.rmtree(folder / "landing", ignore_errors=True)
-    with _served(way, environment):
+    with served(way.target, environment):
         for is_later in (False, True):
             land(folder / "landing", systems, is_later=is_later)
             started = time.monotonic()
@@ -165,15 +162,20 @@ def land(landing: Path, systems: Collection[str], *, is_later: bool) -> None:
 
 
 @contextmanager
-def _served(way: Way, environment: dict[str, str]) -> Iterator[None]:
-    if way.target != "thrift":
+def served(target: str, environment: dict[str, str], project: Path = PROJECT) -> Iterator[None]:
+    """Have a server of the project's for as long as needed, if the target of the profile wants one.
+
+    Raises:
+        subprocess.CalledProcessError: it does not start or stop.
+    """
+    if target != "thrift":
         yield
         return
-    run(environment, "alluvium", "serve", "start")
+    run(environment, "alluvium", "serve", "start", project=project)
     try:
         yield
     finally:
-        run(environment, "alluvium", "serve", "stop")
+        run(environment, "alluvium", "serve", "stop", project=project)
 
 
 def run(environment: dict[str, Any], program: str, *arguments: str, project: Path = PROJECT) -> None:
