@@ -9,7 +9,7 @@ parsed as (
     select
         *,
         from_json(
-            concat('[', {{ alluvium._with_quoted_constants("value") }}, ',{"line_length":', length(value), '}]'),
+            concat('[', {{ alluvium._with_quoted_constants("value") }}, ',{"line_length":', octet_length(value), '}]'),
             'array<{{ alluvium._record_type(feed) }}>',
             {{ alluvium._json_options(["allowSingleQuotes", "allowNonNumericNumbers"]) }}
         ) as lines

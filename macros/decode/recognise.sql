@@ -23,6 +23,7 @@
 unwrapped as (
     select
         *,
+        {{ alluvium._is_malformed() }} as malformed,
         {%- for field in ["op", "before", "after", "source", "transaction", "ts_ms", "status", "databaseName"] %}
         coalesce({{ record }}.payload.{{ field }}, {{ record }}.{{ field }}) as record_{{ field }},
         {%- endfor %}
@@ -218,6 +219,7 @@ operations as (
 unwrapped as (
     select
         *,
+        {{ alluvium._is_malformed() }} as malformed,
         {{ alluvium._is_wrapped(feed, record) }} as is_wrapped
     from parsed
 )
@@ -390,7 +392,7 @@ recognised as (
 {% macro _is_malformed() %}
     {{ return(
         "lines is null or size(lines) <> 2 or lines[0] is null or lines[1]['line_length'] is distinct from "
-        "cast(length(value) as string)"
+        "cast(octet_length(value) as string)"
     ) }}
 {% endmacro %}
 
@@ -400,16 +402,19 @@ recognised as (
     case
             when read_error is not null then 'rejected'
             when value is null then 'empty_file'
-            when trim(both ' \t\r\n' from value) = '' then 'blank'
-            when trim(both ' \t\r\n' from value) = 'null' then 'tombstone'
+            {#- Blanks and `null` are no object either, and to trim each line takes time. #}
+            when malformed then case trim(both ' \t\r\n' from value)
+                when '' then 'blank'
+                when 'null' then 'tombstone'
+                else 'rejected'
+            end
             {%- if "payload" not in alluvium._declared_columns(feed) | map(attribute="name") %}
             {#- Only a short line is looked at. #}
-            when length(value) < 60
+            when octet_length(value) < 60
                 and regexp_replace(value, '[ \t\r\n]', '')
                     in ('{"payload":null}', '{"schema":null,"payload":null}', '{"payload":null,"schema":null}')
                 then 'tombstone'
             {%- endif %}
-            when {{ alluvium._is_malformed() }} then 'rejected'
             {%- if feed.store_envelope %}
             when lines[0].metadata is not null
                 and lines[0].value is null
@@ -428,7 +433,7 @@ value,
 {{ alluvium._number_image(feed) }} as number_image,
 {%- endif %}
 read_error,
-{{ alluvium._is_malformed() }} as malformed,
+malformed,
 file_path,
 file_length,
 file_modified_at,

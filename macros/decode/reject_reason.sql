@@ -2,6 +2,21 @@
     Why a row is rejected, as `code` or `code: detail`; NULL where it is not. The first reason that holds is given.
 #}
 {% macro _reject_reason(feed) -%}
+    {%- set reasons = [alluvium._reason_of_line(feed)] -%}
+    {%- for reason in alluvium._reasons_of_columns(feed) if reason.columns -%}
+        {%- do reasons.append(
+            "if(" ~ reason.get("when", "kind = 'change'") ~ ", concat('" ~ reason.code ~ ": ', " ~ reason.columns
+            ~ "), null)"
+        ) -%}
+    {%- endfor -%}
+    coalesce(
+        {{ reasons | join(",\n") | indent(4) }}
+    )
+{%- endmacro %}
+
+
+{# What is wrong with a line as a whole. #}
+{% macro _reason_of_line(feed) -%}
     case
         when read_error like 'invalid_utf8%'
             then concat('invalid_utf8: ', coalesce(nullif(substring(read_error, 15), ''), ''))
@@ -23,10 +38,6 @@
         {%- if feed.key %}
         when kind = 'change' and ({{ alluvium._misses_key(feed) }})
             then concat('missing_key: ', {{ alluvium._missing_key_columns(feed) | indent(12) }})
-        {%- if alluvium._compares_keys(feed) %}
-        when kind = 'change' and size({{ alluvium._changed_key_columns(feed) | indent(8) }}) > 0
-            then concat('changed_key: ', array_join({{ alluvium._changed_key_columns(feed) | indent(8) }}, ', '))
-        {%- endif %}
         {%- else %}
         when kind = 'change' and row_image is null then 'missing_key: no row image'
         {%- if feed.shape != "row" %}
@@ -35,24 +46,35 @@
         when kind = 'change' and op = 'r' and snapshot = 'incremental' then 'incremental_snapshot'
         {%- endif %}
         {%- endif %}
-        {%- set missing = alluvium._missing_values(feed) %}
-        {%- if missing %}
-        when kind = 'change' and size({{ missing | indent(8) }}) > 0
-            then concat('missing_before: ', array_join({{ missing | indent(8) }}, ', '))
-        {%- endif %}
-        {%- if feed.unknown_columns == "quarantine" %}
-        when kind = 'change'{{ " and op <> 'd'" if feed.key }} and unknown_columns is not null
-            then concat('unknown_column: ', array_join(unknown_columns, ', '))
-        {%- endif %}
-        {%- if alluvium._columns_without_unit(feed) %}
-        when kind = 'change' and size({{ alluvium._ambiguous_columns(feed) | indent(8) }}) > 0
-            then concat('ambiguous_unit: ', array_join({{ alluvium._ambiguous_columns(feed) | indent(8) }}, ', '))
-        {%- endif %}
-        when kind {{ "in ('change', 'truncate')" if feed.apply_as_truncates else "= 'change'" }}
-            and size({{ alluvium._misfit_columns(feed) | indent(8) }}) > 0
-            then concat('type_misfit: ', array_join({{ alluvium._misfit_columns(feed) | indent(8) }}, ', '))
     end
 {%- endmacro %}
+
+
+{#
+    What is wrong with columns, in the order in which it is told: the code, the SQL expression of the list of the
+    columns (NULL for none; `none` where it cannot be), and for which rows.
+#}
+{% macro _reasons_of_columns(feed) %}
+    {%- set reasons = [] -%}
+    {%- if alluvium._compares_keys(feed) -%}
+        {%- do reasons.append({"code": "changed_key", "columns": alluvium._changed_key_columns(feed)}) -%}
+    {%- endif -%}
+    {%- do reasons.append({"code": "missing_before", "columns": alluvium._missing_values(feed)}) -%}
+    {%- if feed.unknown_columns == "quarantine" -%}
+        {%- do reasons.append({
+            "code": "unknown_column",
+            "columns": "array_join(unknown_columns, ', ')",
+            "when": "kind = 'change'" ~ (" and op <> 'd'" if feed.key else ""),
+        }) -%}
+    {%- endif -%}
+    {%- do reasons.append({"code": "ambiguous_unit", "columns": alluvium._ambiguous_columns(feed)}) -%}
+    {%- do reasons.append({
+        "code": "type_misfit",
+        "columns": alluvium._misfit_columns(feed),
+        "when": "kind in ('change', 'truncate')" if feed.apply_as_truncates else "kind = 'change'",
+    }) -%}
+    {{ return(reasons) }}
+{% endmacro %}
 
 
 {#
@@ -142,7 +164,7 @@
             }
         ) -%}
     {%- endfor -%}
-    {{ return(alluvium._names_where(conditions)) }}
+    {{ return(alluvium._list_where(conditions)) }}
 {% endmacro %}
 
 
@@ -154,7 +176,7 @@
             {column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_misfit(column, feed))}
         ) -%}
     {%- endfor -%}
-    {{ return(alluvium._names_where(conditions)) }}
+    {{ return(alluvium._list_where(conditions)) }}
 {% endmacro %}
 
 
@@ -174,14 +196,17 @@
 {% endmacro %}
 
 
-{# The same of a value in the log, or nothing for types that have none such. #}
+{#
+    The same of a value in the log, or nothing for types that have none such. The digits of a decimal are counted only
+    where it is not written as Spark would write it.
+#}
 {% macro _is_another_value(column, feed) %}
     {%- set text, value = alluvium._text_of(column.name), alluvium._value_of(column.name) -%}
-    {{ return(
-        [
-            alluvium._is_changed_value(column, text, value), alluvium._is_of_wider_time(column, feed, value)
-        ] | select | join(" or ")
-    ) }}
+    {%- set changed = alluvium._is_changed_value(column, text, value) -%}
+    {%- if column.data_type.startswith("decimal") -%}
+        {%- set changed = "not cast(" ~ value ~ " as string) <=> " ~ text ~ " and " ~ changed -%}
+    {%- endif -%}
+    {{ return([changed, alluvium._is_of_wider_time(column, feed, value)] | select | join(" or ")) }}
 {% endmacro %}
 
 
@@ -222,7 +247,7 @@
                 {column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_ambiguous(column))}
             ) -%}
     {%- endfor -%}
-    {{ return(alluvium._names_where(conditions)) }}
+    {{ return(alluvium._list_where(conditions)) }}
 {% endmacro %}
 
 

@@ -11,8 +11,7 @@
     {%- if not names -%}
         {{ return("cast(null as array<string>)") }}
     {%- endif -%}
-    {%- set found =
-        "flatten(filter(array(\n    " ~ names | join(",\n    ") ~ "\n), names -> names is not null))" -%}
+    {%- set found = "concat(\n    " ~ names | join(",\n    ") ~ "\n)" -%}
     {{ return("if(" ~ alluvium._kind_of_record(feed) ~ " = 'change', " ~ alluvium._array_or_null(found) ~ ", null)") }}
 {% endmacro %}
 
@@ -29,6 +28,7 @@ case
     {%- if unavailable %}
     when {{ unavailable }} then array({{ name }})
     {%- endif %}
+    else array()
 end
 {%- endmacro %}
 
@@ -85,9 +85,9 @@ end
 
 
 {#
-    The names of columns of an event whose values are not there and cannot be filled in: of a table without a key, and
-    of a PostgreSQL table with `replica_identity: full` in an update without a `before` image, which is from before the
-    table was altered to that. None where no event lacks any.
+    The list of the columns of an event whose values are not there and cannot be filled in: of a table without a key,
+    and of a PostgreSQL table with `replica_identity: full` in an update without a `before` image, which is from before
+    the table was altered to that. None where no event lacks any.
 #}
 {% macro _missing_values(feed) %}
     {%- set rules, conditions = alluvium._unavailable_values_of(feed), {} -%}
@@ -106,7 +106,7 @@ end
         {%- endset -%}
         {%- do conditions.update({column.name: condition}) if condition -%}
     {%- endfor -%}
-    {{ return(alluvium._names_where(conditions) if conditions else none) }}
+    {{ return(alluvium._list_where(conditions)) }}
 {% endmacro %}
 
 

@@ -89,7 +89,8 @@ from (
         {%- if runs is not none %}
         and {{ alluvium._file_predicate(runs) }}
         {%- endif %}
-        and trim(both ' \t\r\n' from value) not in ('', 'null')
+        {#- Most lines begin as an object does; to trim them all takes longer than to read them. #}
+        and (startswith(value, '{') or trim(both ' \t\r\n' from value) not in ('', 'null'))
 ) as beginnings
 group by file_path
 having {{ alluvium._is_other_form("min_by(value, place)") }}

@@ -47,7 +47,11 @@
     letters, too: Spark (3.5) would read `a.JSON.GZ` as text.
 #}
 {% macro _is_container(path) %}
-    {{ return("lower(" ~ path ~ ") rlike '[.](gz|bz2|zst|zstd|snappy|lz4|lzo|xz|deflate|avro|parquet)$'") }}
+    {%- set extensions =
+        ["gz", "bz2", "zst", "zstd", "snappy", "lz4", "lzo", "xz", "deflate", "avro", "parquet"] -%}
+    {{ return(
+        "substring_index(lower(" ~ path ~ "), '.', -1) in (" ~ alluvium._string_literals(extensions) ~ ")"
+    ) }}
 {% endmacro %}
 
 
@@ -86,10 +90,14 @@
 
 {#
     Not so `<topic>+<partition>+<offset>.keys.avro` and `.headers.avro`: with store.kafka.keys and store.kafka.headers
-    the Confluent sink writes them beside the values. Read as rows, keys would be rows of NULLs.
+    the Confluent sink writes them beside the values. Read as rows, keys would be rows of NULLs. The pattern, which is
+    slow for something that each line is asked, is tried on few paths.
 #}
 {% macro _holds_values(path) %}
-    {{ return("not " ~ path ~ " rlike '[+][0-9]+[+][0-9]+[.](keys|headers)[.][^/]*$'") }}
+    {{ return(
+        "not ((contains(" ~ path ~ ", '.keys.') or contains(" ~ path ~ ", '.headers.')) and " ~ path
+        ~ " rlike '[+][0-9]+[+][0-9]+[.](keys|headers)[.][^/]*$')"
+    ) }}
 {% endmacro %}
 
 

@@ -10,7 +10,9 @@
     {%- set found =
         alluvium._query_rows(alluvium._key_conflicts_sql(change_log, feed, batches, resets, news, knows_keys))[0]
         if news.create_count or knows_keys else none -%}
-    {%- if found and found.conflict_count -%}
+    {%- if found and found.conflict_count and not alluvium._query_rows(
+        alluvium._late_line_sql(change_log, feed, batches)
+    ) -%}
         {%- set said = alluvium._key_conflict_message(feed, found) -%}
         {%- if feed.on_key_conflict == "fail" -%}
             {{ exceptions.raise_compiler_error(said) }}
@@ -53,7 +55,7 @@
 {%- set key = alluvium._column_list(feed.key) -%}
 {%- set resets = alluvium._positions_of_resets(resets) -%}
 {%- set is_after_reset = "exists(" ~ alluvium._literal_array(resets) ~ ", reset -> reset <= _cdc_position{})" -%}
-{{ alluvium._preceded_events(change_log, feed, batches, news) }},
+{{ alluvium._preceded_events(change_log, feed, batches, news, knows_keys) }},
 
 judged as (
     select
@@ -84,26 +86,32 @@ select
     min_by(concat(_cdc_file_path, ' line ', _cdc_line), _cdc_position) as place,
     min_by(concat(before._cdc_file_path, ' line ', before._cdc_line), _cdc_position) as place_before
 from judged
-where
-    (is_second or is_unnamed)
-    and not exists(
-        select 1
-        from (
-            select
-                lag(_cdc_position) over (partition by _cdc_file_path, _cdc_file_length order by _cdc_line)
-                > _cdc_position as is_late
-            from (
-                {{ alluvium._changes_of_batches(change_log, feed, batches) | indent(16) }}
-                and _cdc_op <> 'r'
-            ) as changes
-        ) as lines
-        where is_late
-    )
+where is_second or is_unnamed
 {%- endmacro %}
 
 
-{# Each new event with the one before it: of these events, or the latest one that the state has of its key. #}
-{% macro _preceded_events(change_log, feed, batches, news) -%}
+{# A row if a file of the batches has an event before an older one. #}
+{% macro _late_line_sql(change_log, feed, batches) -%}
+select 1 as is_late
+from (
+    select
+        lag(_cdc_position) over (partition by _cdc_file_path, _cdc_file_length order by _cdc_line)
+        > _cdc_position as is_late
+    from (
+        {{ alluvium._changes_of_batches(change_log, feed, batches) | indent(8) }}
+        and _cdc_op <> 'r'
+    ) as changes
+) as lines
+where is_late
+limit 1
+{%- endmacro %}
+
+
+{#
+    Each new event with the one before it: of these events, or the latest one that the state has of its key. Of a first
+    load, whose keys have hardly more than a create, only the keys that have a create behind another event.
+#}
+{% macro _preceded_events(change_log, feed, batches, news, knows_keys) -%}
 {%- set key = alluvium._column_list(feed.key) -%}
 {%- set event = "struct(_cdc_op, _cdc_position, {} as is_current, _cdc_file_path, _cdc_line)" -%}
 {%- set transaction =
@@ -124,6 +132,16 @@ with followed as (
     from (
         {{ alluvium._changes_of_batches(change_log, feed, batches) | indent(8) }}
     ) as changes
+    {%- if not is_incremental() and not knows_keys %}
+    left semi join (
+        select {{ key | join(", ") }}
+        from (
+            {{ alluvium._changes_of_batches(change_log, feed, batches) | indent(12) }}
+        ) as events
+        group by {{ key | join(", ") }}
+        having max(if(_cdc_op = 'c', _cdc_position, null)) > min(_cdc_position)
+    ) as again on {{ alluvium._same_key(feed, "changes", "again") }}
+    {%- endif %}
 ),
 
 preceded as (
