@@ -55,7 +55,7 @@
 {%- set key = alluvium._column_list(feed.key) -%}
 {%- set resets = alluvium._positions_of_resets(resets) -%}
 {%- set is_after_reset = "exists(" ~ alluvium._literal_array(resets) ~ ", reset -> reset <= _cdc_position{})" -%}
-{{ alluvium._preceded_events(change_log, feed, batches, news, knows_keys) }},
+{{ alluvium._preceded_events(change_log, feed, batches, news) }},
 
 judged as (
     select
@@ -107,11 +107,8 @@ limit 1
 {%- endmacro %}
 
 
-{#
-    Each new event with the one before it: of these events, or the latest one that the state has of its key. Of a first
-    load, whose keys have hardly more than a create, only the keys that have a create behind another event.
-#}
-{% macro _preceded_events(change_log, feed, batches, news, knows_keys) -%}
+{# Each new event with the one before it: of these events, or the latest one that the state has of its key. #}
+{% macro _preceded_events(change_log, feed, batches, news) -%}
 {%- set key = alluvium._column_list(feed.key) -%}
 {%- set event = "struct(_cdc_op, _cdc_position, {} as is_current, _cdc_file_path, _cdc_line)" -%}
 {%- set transaction =
@@ -132,16 +129,6 @@ with followed as (
     from (
         {{ alluvium._changes_of_batches(change_log, feed, batches) | indent(8) }}
     ) as changes
-    {%- if not is_incremental() and not knows_keys %}
-    left semi join (
-        select {{ key | join(", ") }}
-        from (
-            {{ alluvium._changes_of_batches(change_log, feed, batches) | indent(12) }}
-        ) as events
-        group by {{ key | join(", ") }}
-        having max(if(_cdc_op = 'c', _cdc_position, null)) > min(_cdc_position)
-    ) as again on {{ alluvium._same_key(feed, "changes", "again") }}
-    {%- endif %}
 ),
 
 preceded as (

@@ -5,9 +5,10 @@
     `_cdc_moved_columns`, those that a create has not brought, because the row moved here from another key;
     `_cdc_unresolved_columns`, all whose value is not known from these events. The last three are NULL where they would
     be empty. A column's value lasts until its row ends, by a delete or by a create that does not bring it. `from` has
-    row changes of a change log.
+    row changes of a change log. With `of_latest` only the newest event of each key has the right image: where no value
+    is looked for in other events, Spark then sorts them once, for this and for _latest_by_key.
 #}
-{% macro _row_images(from, feed) -%}
+{% macro _row_images(from, feed, of_latest=false) -%}
 {#-
     Where each of the events has its values, as in most batches, none is looked for in others (_pending_resets says so
     of a state's).
@@ -29,10 +30,15 @@
     ) -%}
 select
     *,
-    last_value(if(_cdc_op = 'd', null, struct(
+    {{ "first_value" if of_latest and not held else "last_value" }}(if(_cdc_op = 'd', null, struct(
         {{ image | join(",\n        ") }}
     )), true) over (
+        {%- if of_latest and not held %}
+        partition by {{ alluvium._column_list(feed.key) | join(", ") }}
+        order by _cdc_position desc rows between unbounded preceding and unbounded following
+        {%- else %}
         {{ alluvium._events_of_key_up_to_this(feed) | indent(8) }}
+        {%- endif %}
     ) as _cdc_image
 from {% if held %}(
     {{ alluvium._with_filled_values(from, feed, held) | indent(4) }}

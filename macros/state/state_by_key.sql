@@ -68,7 +68,7 @@ changes as (
 
 -- Each event with the newest image of its row up to it.
 images as (
-    {{ alluvium._row_images("changes", feed) | indent(4) }}
+    {{ alluvium._row_images("changes", feed, of_latest=true) | indent(4) }}
 ),
 
 latest as (

@@ -56,8 +56,11 @@ def shown(value: Any) -> str:
 
 
 def reasons_given() -> list[str]:
-    given = macro_text("_reject_reason") + macro_text("_foreign_message")
-    return re.findall(r"(?:then |concat\()'([a-z0-9_]+)(?=[:'])", given)
+    given = "".join(map(macro_text, ("_reason_of_line", "_reasons_of_columns", "_foreign_message")))
+    return [
+        code or named
+        for code, named in re.findall(r"(?:then |concat\()'([a-z0-9_]+)(?=[:'])|\"code\": \"(\w+)\"", given)
+    ]
 
 
 def reason_codes() -> set[str]:
