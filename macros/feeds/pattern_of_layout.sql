@@ -17,7 +17,7 @@
 
 {#
     The SQL expression of what a path says, `partition` for one; NULL where its layout has no such group. A pattern
-    begins anew at each character of a path, which took a sixth of the time of a log; few look at more than its end.
+    is tried at each character of a path, which took a sixth of the time of a log; few look at more than its end.
 #}
 {% macro _part_of_name(layout, group, type) %}
     {%- set found = alluvium._pattern_of_layout(layout) -%}

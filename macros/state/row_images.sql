@@ -28,12 +28,13 @@
 {%- do image.append(
         alluvium._unavailable_columns_where(unresolvable, "is_known is not true") ~ " as _cdc_unresolved_columns"
     ) -%}
+{%- set is_sorted_once = of_latest and not held -%}
 select
     *,
-    {{ "first_value" if of_latest and not held else "last_value" }}(if(_cdc_op = 'd', null, struct(
+    {{ "first_value" if is_sorted_once else "last_value" }}(if(_cdc_op = 'd', null, struct(
         {{ image | join(",\n        ") }}
     )), true) over (
-        {%- if of_latest and not held %}
+        {%- if is_sorted_once %}
         partition by {{ alluvium._column_list(feed.key) | join(", ") }}
         order by _cdc_position desc rows between unbounded preceding and unbounded following
         {%- else %}
