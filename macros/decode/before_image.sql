@@ -35,7 +35,7 @@ struct(
     image_reject_reason as reject_reason,
     struct(
         {%- for column in feed.columns %}
-        {{ alluvium._value_of(column.name) }} as {{ alluvium._quoted_identifier(column.name) }}
+        {{ alluvium._value(column, feed) }} as {{ alluvium._quoted_identifier(column.name) }}
         {{- "," if not loop.last }}
         {%- endfor %}
     ) as image

@@ -14,7 +14,7 @@
     {%- set parts = [] -%}
     {%- for name in feed.sequence_by -%}
         {%- set column = alluvium._column_of(feed, name) -%}
-        {%- set of_row = alluvium._sortable_text(column, alluvium._value_of(name)) -%}
+        {%- set of_row = alluvium._sortable_text(column, alluvium._value(column, feed)) -%}
         {%- do parts.append(alluvium._position_in_dump(feed, column, of_row) if feed.full_dumps else of_row) -%}
     {%- endfor -%}
     {{ return(parts) }}

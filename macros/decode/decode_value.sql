@@ -152,7 +152,7 @@
     {%- set mode = feed.binary_handling_mode -%}
     {%- if mode == "hex" and column.cdc.semantic_type != "io.debezium.data.Bits" -%}
         {{ return(
-            "if(semantic_types[" ~ alluvium._string_literal(column.name) ~ "] <=> 'io.debezium.data.Bits', "
+            "if(semantic_types[" ~ alluvium._name_in_record(column) ~ "] <=> 'io.debezium.data.Bits', "
             ~ alluvium._base64_bytes(text)
             ~ ", try_to_binary(" ~ text ~ ", 'hex'))"
         ) }}
@@ -186,6 +186,7 @@
         "name": column.name,
         "data_type": column.data_type[6:-1],
         "cdc": {"semantic_type": column.cdc.semantic_type},
+        "names": column.names,
     } -%}
     {%- set is_decimal = element.data_type.startswith("decimal") -%}
     {%- if element.data_type == "string" and (column.cdc.semantic_type or "").endswith("Decimal") -%}
@@ -226,16 +227,8 @@
     the row image has.
 #}
 {% macro _column_text(column, feed) %}
-    {%- set image =
-        "number_image" if column.data_type.startswith("decimal") and alluvium._reads_json_numbers(feed)
-        else "row_image" -%}
-    {%- set text = image ~ "[" ~ alluvium._string_literal(column.name) ~ "]" -%}
-    {%- if alluvium._may_be_unavailable(column, feed) -%}
-        {{ return(
-            "if(array_contains(unavailable_columns, " ~ alluvium._string_literal(column.name) ~ "), null, "
-            ~ alluvium._sent_text(column, feed, text) ~ ")"
-        ) }}
-    {%- endif -%}
+    {%- set has_number = column.data_type.startswith("decimal") and alluvium._reads_json_numbers(feed) -%}
+    {%- set text = alluvium._sent_value(column, feed, "number_values" if has_number else "row_values") -%}
     {{ return(alluvium._sent_text(column, feed, text)) }}
 {% endmacro %}
 
@@ -256,9 +249,21 @@
 {#
     The typed value of a column, or its declared default where the field is absent from the event: a column that was
     added later with a default, for which old rows have no event. Absent is not NULL: an explicit null stays NULL.
+    A value that was not sent is NULL, and in a set one that is not what its text says, which is a misfit in any event
+    that needs it (_is_misfit).
 #}
 {% macro _decode_column(column, feed) %}
-    {%- set value = alluvium._decode_value(column, feed, alluvium._text_of(column.name)) -%}
+    {%- set text = alluvium._text(column, feed) -%}
+    {%- set value = alluvium._decode_value(column, feed, text) -%}
+    {%- set changed = alluvium._is_another_value(column, feed, text, "value") if column.names else none -%}
+    {%- if changed -%}
+        {%- set value =
+            "transform(array(" ~ value ~ "), value -> if(coalesce(" ~ changed ~ ", true), null, value))[0]" -%}
+    {%- endif -%}
+    {%- if alluvium._may_be_unavailable(column, feed) -%}
+        {%- set value =
+            "if(array_contains(unavailable_columns, " ~ alluvium._name_in_record(column) ~ "), null, " ~ value ~ ")" -%}
+    {%- endif -%}
     {%- if "default" not in column.cdc -%}
         {{ return(value) }}
     {%- endif -%}
@@ -266,4 +271,18 @@
         "if(not map_contains_key(row_image, " ~ alluvium._string_literal(column.name) ~ "), cast("
         ~ alluvium._string_literal(column.cdc.default) ~ " as " ~ column.data_type ~ "), " ~ value ~ ")"
     ) }}
+{% endmacro %}
+
+
+{# Its text as the decoder takes it. #}
+{% macro _text(column, feed) %}
+    {%- if not alluvium._has_own_text(column, feed) -%}
+        {{ return(alluvium._sent_value(column, feed)) }}
+    {%- endif -%}
+    {{ return("texts__" ~ column.number ~ "[nth]" if column.names else alluvium._text_of(column.name)) }}
+{% endmacro %}
+
+
+{% macro _has_own_text(column, feed) %}
+    {{ return(alluvium._column_text(column, feed) != alluvium._sent_value(column, feed)) }}
 {% endmacro %}

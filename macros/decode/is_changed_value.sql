@@ -33,6 +33,19 @@
 
 
 {#
+    The same of a value in the log, or nothing for types that have none such. The digits of a decimal are counted only
+    where it is not written as Spark would write it.
+#}
+{% macro _is_another_value(column, feed, text, value) %}
+    {%- set changed = alluvium._is_changed_value(column, text, value) -%}
+    {%- if column.data_type.startswith("decimal") -%}
+        {%- set changed = "not cast(" ~ value ~ " as string) <=> " ~ text ~ " and " ~ changed -%}
+    {%- endif -%}
+    {{ return([changed, alluvium._is_of_wider_time(column, feed, value)] | select | join(" or ")) }}
+{% endmacro %}
+
+
+{#
     These databases have no day after the year 9999. A time that is later was sent in a smaller unit than the declared
     one: its column was widened, as from `datetime` to `datetime(6)`, and no schema says so.
 #}

@@ -73,23 +73,32 @@ numbered as (
 
 
 {% macro _typed_values(feed) -%}
--- Whose values the source has not sent, and how the columns of the record differ from the declared ones.
+-- The record's texts in the order of the declared columns, and how its columns differ from these.
 sent as (
     select
         *,
-        {{ alluvium._unavailable_columns(feed) | indent(8) }} as unavailable_columns,
+        {{ alluvium._row_values("row_image", feed) | indent(8) }} as row_values,
+        {%- if alluvium._reads_json_numbers(feed) %}
+        {{ alluvium._row_values("number_image", feed) | indent(8) }} as number_values,
+        {%- endif %}
+        {%- for constant in alluvium._places_of_sets(feed) %}
+        {{ constant }},
+        {%- endfor %}
         {{ alluvium._unknown_columns(feed) }} as unknown_columns,
         {{ alluvium._absent_columns(feed) }} as absent_columns
     from recognised
 ),
 
--- Each column's text in the row image.
+-- Whose values the source has not sent, and texts that say a value in another way than SQL does.
 texts as (
     select
         *,
-        {%- for column in alluvium._declared_columns(feed) %}
-        {{ alluvium._column_text(column, feed) }} as {{ alluvium._text_of(column.name) }}{{ "," if not loop.last }}
+        {%- for column in alluvium._columns_to_decode(feed) if alluvium._has_own_text(column, feed) %}
+        {%- set text = alluvium._column_text(column, feed) %}
+        {{ alluvium._of_each(column, text) ~ " as texts__" ~ column.number if column.names
+            else text ~ " as " ~ alluvium._text_of(column.name) }},
         {%- endfor %}
+        {{ alluvium._unavailable_columns(feed) | indent(8) }} as unavailable_columns
     from sent
 ),
 
@@ -103,8 +112,10 @@ typed as (
         {#- Here, as Spark (3.5.7) takes seven passes more to resolve one more query on top of another. #}
         {{ alluvium._source_position(feed) | indent(8) }} as source_position,
         {%- endif %}
-        {%- for column in alluvium._declared_columns(feed) %}
-        {{ alluvium._decode_column(column, feed) }} as {{ alluvium._value_of(column.name) }}{{ "," if not loop.last }}
+        {%- for column in alluvium._columns_to_decode(feed) %}
+        {{ alluvium._of_each(column, alluvium._decode_column(column, feed)) ~ " as values__" ~ column.number
+            if column.names else alluvium._decode_column(column, feed) ~ " as " ~ alluvium._value_of(column.name)
+        }}{{ "," if not loop.last }}
         {%- endfor %}
     from texts
 )

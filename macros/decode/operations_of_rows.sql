@@ -17,7 +17,7 @@ conditions as (
             from (
                 select
                     {%- for column in alluvium._declared_columns(feed) %}
-                    typed.{{ alluvium._value_of(column.name) }} as {{ alluvium._quoted_identifier(column.name) }}
+                    typed.{{ alluvium._value(column, feed) }} as {{ alluvium._quoted_identifier(column.name) }}
                     {{- "," if not loop.last }}
                     {%- endfor %}
             ) as declared
@@ -64,7 +64,7 @@ operations as (
     {%- for name in feed.sequence_by or [] -%}
         {%- set column = alluvium._column_of(feed, name) -%}
         {%- if column.data_type in ["timestamp", "timestamp_ntz"] -%}
-            {{ return("timestamp_micros(" ~ alluvium._whole_number(column, alluvium._value_of(name)) ~ ")") }}
+            {{ return("timestamp_micros(" ~ alluvium._whole_number(column, alluvium._value(column, feed)) ~ ")") }}
         {%- endif -%}
     {%- endfor -%}
     {{ return("cast(null as timestamp)") }}

@@ -77,21 +77,6 @@
 {% endmacro %}
 
 
-{#
-    The operations that a column has no part in. The key decides a delete, and a truncate is nothing but its operation:
-    what else their images have may be undeclared, or may not fit. The columns that order rows decide each of them, and
-    so do those that the feed's conditions name; of a table without a key all values say which row is deleted.
-#}
-{% macro _ops_decided_without(name, feed) %}
-    {%- set conditions =
-        [feed.apply_as_deletes, feed.apply_as_truncates, feed.ignore_rows] | select | join(" ") | lower -%}
-    {%- if name in (feed.sequence_by or []) or name | lower in conditions -%}
-        {{ return([]) }}
-    {%- endif -%}
-    {{ return((["d"] if feed.key and name not in feed.key else []) + (["t"] if feed.apply_as_truncates else [])) }}
-{% endmacro %}
-
-
 {% macro _unless_op_decides(name, feed, condition) %}
     {%- set ops = alluvium._ops_decided_without(name, feed) -%}
     {{ return("op not in ('" ~ ops | join("', '") ~ "') and (" ~ condition ~ ")" if ops else condition) }}
@@ -108,7 +93,7 @@
         {%- set texts = ["''"] -%}
         {%- for column in alluvium._declared_columns(feed)
             if (op == "d" or feed.apply_as_truncates) and op not in alluvium._ops_decided_without(column.name, feed) -%}
-            {%- do texts.append("row_image[" ~ alluvium._string_literal(column.name) ~ "]") -%}
+            {%- do texts.append(alluvium._sent_value(column, feed)) -%}
         {%- endfor -%}
         {%- do alternatives.append(
             "kind = '" ~ kind ~ "' and op = '" ~ op ~ "'"
@@ -134,7 +119,7 @@
     {%- if alluvium._column_of(feed, name).cdc.nullable -%}
         {{ return("not map_contains_key(row_image, " ~ literal ~ ")") }}
     {%- endif -%}
-    {{ return("row_image[" ~ literal ~ "] is null") }}
+    {{ return(alluvium._sent_value(alluvium._column_of(feed, name), feed) ~ " is null") }}
 {% endmacro %}
 
 
@@ -154,29 +139,28 @@
 
 {# An update without an image before, or with one that has not the column, says nothing of it. #}
 {% macro _changed_key_columns(feed) %}
-    {%- set conditions = {} -%}
+    {%- set conditions = [] -%}
     {%- for name in feed.key -%}
-        {%- set literal = alluvium._string_literal(name) -%}
-        {%- do conditions.update(
-            {
-                name: "map_contains_key(image_before, " ~ literal ~ ") and not image_before[" ~ literal
-                ~ "] <=> row_image[" ~ literal ~ "]"
-            }
-        ) -%}
+        {%- set column, literal = alluvium._column_of(feed, name), alluvium._string_literal(name) -%}
+        {%- do conditions.append([
+            column,
+            "map_contains_key(image_before, " ~ literal ~ ") and not image_before[" ~ literal ~ "] <=> "
+            ~ alluvium._sent_value(column, feed),
+        ]) -%}
     {%- endfor -%}
-    {{ return(alluvium._list_where(conditions)) }}
+    {{ return(alluvium._columns_where(conditions)) }}
 {% endmacro %}
 
 
 {# Columns whose text is there and whose value is not, or not all of it. #}
 {% macro _misfit_columns(feed) %}
-    {%- set conditions = {} -%}
-    {%- for column in alluvium._declared_columns(feed) if not alluvium._takes_any_text(column, feed) -%}
-        {%- do conditions.update(
-            {column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_misfit(column, feed))}
+    {%- set conditions = [] -%}
+    {%- for column in alluvium._columns_to_decode(feed) if not alluvium._takes_any_text(column, feed) -%}
+        {%- do conditions.append(
+            [column, alluvium._unless_op_decides(column.name, feed, alluvium._is_misfit(column, feed))]
         ) -%}
     {%- endfor -%}
-    {{ return(alluvium._list_where(conditions)) }}
+    {{ return(alluvium._columns_where(conditions)) }}
 {% endmacro %}
 
 
@@ -186,36 +170,28 @@
 
 
 {% macro _is_misfit(column, feed) %}
-    {%- set value, changed = alluvium._value_of(column.name), alluvium._is_another_value(column, feed) -%}
+    {%- set value = alluvium._value(column, feed) -%}
+    {%- set changed =
+        none if column.names
+        else alluvium._is_another_value(column, feed, alluvium._text(column, feed), value) -%}
     {{ return(
-        "row_image[" ~ alluvium._string_literal(column.name) ~ "] is not null and (" ~ value ~ " is null"
+        alluvium._sent_value(column, feed) ~ " is not null and (" ~ value ~ " is null"
         ~ (" or coalesce(" ~ changed ~ ", true)" if changed else "") ~ ")"
-        ~ (" and array_contains(unavailable_columns, " ~ alluvium._string_literal(column.name) ~ ") is not true"
+        ~ (" and array_contains(unavailable_columns, " ~ alluvium._name_in_record(column) ~ ") is not true"
             if alluvium._may_be_unavailable(column, feed) else "")
     ) }}
 {% endmacro %}
 
 
 {#
-    The same of a value in the log, or nothing for types that have none such. The digits of a decimal are counted only
-    where it is not written as Spark would write it.
-#}
-{% macro _is_another_value(column, feed) %}
-    {%- set text, value = alluvium._text_of(column.name), alluvium._value_of(column.name) -%}
-    {%- set changed = alluvium._is_changed_value(column, text, value) -%}
-    {%- if column.data_type.startswith("decimal") -%}
-        {%- set changed = "not cast(" ~ value ~ " as string) <=> " ~ text ~ " and " ~ changed -%}
-    {%- endif -%}
-    {{ return([changed, alluvium._is_of_wider_time(column, feed, value)] | select | join(" or ")) }}
-{% endmacro %}
-
-
-{#
     The value of a column in the log: a delete is taken also where its image has one that does not fit, and that one is
-    not.
+    not. Those of sets are without such values already (_decode_column).
 #}
 {% macro _logged_value(column, feed) %}
-    {%- set value, changed = alluvium._value_of(column.name), alluvium._is_another_value(column, feed) -%}
+    {%- set value = alluvium._value(column, feed) -%}
+    {%- set changed =
+        none if column.name in alluvium._columns_alike(feed).members
+        else alluvium._is_another_value(column, feed, alluvium._text(column, feed), value) -%}
     {{ return(
         "if(op = 'd' and (" ~ changed ~ "), null, " ~ value ~ ")"
         if changed and "d" in alluvium._ops_decided_without(column.name, feed) else value
@@ -231,7 +207,7 @@
     {%- set columns = [] -%}
     {%- if feed.time_precision_mode in ["adaptive", "adaptive_time_microseconds"] -%}
         {%- do columns.extend(
-            alluvium._declared_columns(feed) | selectattr("data_type", "in", ["timestamp_ntz", "array<timestamp_ntz>"])
+            alluvium._columns_to_decode(feed) | selectattr("data_type", "in", ["timestamp_ntz", "array<timestamp_ntz>"])
             | rejectattr("cdc.semantic_type")
         ) -%}
     {%- endif -%}
@@ -241,13 +217,13 @@
 
 {# Those of them that say it neither here, where both units are a possible time. #}
 {% macro _ambiguous_columns(feed) %}
-    {%- set conditions = {} -%}
+    {%- set conditions = [] -%}
     {%- for column in alluvium._columns_without_unit(feed) -%}
-        {%- do conditions.update(
-                {column.name: alluvium._unless_op_decides(column.name, feed, alluvium._is_ambiguous(column))}
+        {%- do conditions.append(
+                [column, alluvium._unless_op_decides(column.name, feed, alluvium._is_ambiguous(column, feed))]
             ) -%}
     {%- endfor -%}
-    {{ return(alluvium._list_where(conditions)) }}
+    {{ return(alluvium._columns_where(conditions)) }}
 {% endmacro %}
 
 
@@ -255,11 +231,11 @@
     253402300799999 milliseconds are the end of the year 9999; as microseconds they are in 1978. What is larger can
     only be microseconds, and nought is 1970 in both.
 #}
-{% macro _is_ambiguous(column) %}
-    {%- set text = alluvium._text_of(column.name) -%}
+{% macro _is_ambiguous(column, feed) %}
+    {%- set text = alluvium._text(column, feed) -%}
     {%- set condition = "abs(try_cast({} as bigint)) between 1 and 253402300799999" -%}
     {%- set condition =
         "exists(from_json(" ~ text ~ ", 'array<string>'), element -> " ~ condition.format("element") ~ ")"
         if column.data_type.startswith("array") else condition.format(text) -%}
-    {{ return("semantic_types[" ~ alluvium._string_literal(column.name) ~ "] is null and " ~ condition) }}
+    {{ return("semantic_types[" ~ alluvium._name_in_record(column) ~ "] is null and " ~ condition) }}
 {% endmacro %}

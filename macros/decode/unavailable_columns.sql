@@ -5,8 +5,11 @@
 #}
 {% macro _unavailable_columns(feed) %}
     {%- set names = [] -%}
-    {%- for column in feed.columns if alluvium._may_be_unavailable(column, feed) -%}
-        {%- do names.append(alluvium._names_if_unavailable(column, feed) | indent(4)) -%}
+    {%- for column in alluvium._columns_to_decode(feed) if alluvium._may_be_unavailable(column, feed) -%}
+        {%- set of_column = alluvium._names_if_unavailable(column, feed) -%}
+        {%- do names.append(
+            "flatten(" ~ alluvium._of_each(column, of_column) ~ ")" if column.names else of_column | indent(4)
+        ) -%}
     {%- endfor -%}
     {%- if not names -%}
         {{ return("cast(null as array<string>)") }}
@@ -17,13 +20,13 @@
 
 
 {% macro _names_if_unavailable(column, feed) -%}
-{%- set name = alluvium._string_literal(column.name) -%}
+{%- set name = alluvium._name_in_record(column) -%}
 {%- set reference = alluvium._is_reference(column, feed) -%}
 {%- set unavailable = alluvium._is_unavailable(column, feed) -%}
 case
     {%- if reference %}
     when {{ reference }}
-        then array({{ name }}, concat({{ alluvium._string_literal(column.name ~ ": ") }}, row_image[{{ name }}]))
+        then array({{ name }}, concat({{ name }}, ': ', {{ alluvium._sent_value(column, feed) }}))
     {%- endif %}
     {%- if unavailable %}
     when {{ unavailable }} then array({{ name }})
@@ -33,15 +36,6 @@ end
 {%- endmacro %}
 
 
-{#
-    Whether any event of a feed may lack a value that its row has; without a key such an event is rejected
-    (_missing_values).
-#}
-{% macro _has_unavailable_values(feed) %}
-    {{ return(feed.key | length > 0 and alluvium._unavailable_values_of(feed).types | length > 0) }}
-{% endmacro %}
-
-
 {# Names of the columns that an event may leave out. #}
 {% macro _columns_of_unavailable_values(feed) %}
     {%- set names = [] -%}
@@ -49,19 +43,6 @@ end
         {%- do names.append(column.name) -%}
     {%- endfor -%}
     {{ return(names) }}
-{% endmacro %}
-
-
-{# By its type, or one of rows whose NULLs are declared to change nothing. A column of the key never is. #}
-{% macro _may_be_unavailable(column, feed) %}
-    {%- if feed.shape == "row" -%}
-        {{ return(column.name in (feed.ignored_null_columns or [])) }}
-    {%- endif -%}
-    {{ return(
-        alluvium._has_unavailable_values(feed)
-        and column.name not in feed.key
-        and alluvium._base_type(column.data_type) in alluvium._unavailable_values_of(feed).types
-    ) }}
 {% endmacro %}
 
 
@@ -76,7 +57,7 @@ end
         {%- set base64 = "base64('" ~ reference.prefix[:reference.prefix | length // 3 * 3] ~ "')" -%}
         {%- for prefix in [alluvium._string_literal(reference.prefix), base64] -%}
             {%- do conditions.append(
-                    "startswith(row_image[" ~ alluvium._string_literal(column.name) ~ "], " ~ prefix ~ ")"
+                    "startswith(" ~ alluvium._sent_value(column, feed) ~ ", " ~ prefix ~ ")"
                 ) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -90,11 +71,11 @@ end
     the table was altered to that. None where no event lacks any.
 #}
 {% macro _missing_values(feed) %}
-    {%- set rules, conditions = alluvium._unavailable_values_of(feed), {} -%}
+    {%- set rules, conditions = alluvium._unavailable_values_of(feed), [] -%}
     {%- set is_altered =
         feed.shape == "envelope" and rules.placeholder and feed.replica_identity == rules.placeholder.complete_with -%}
-    {%- for column in
-        feed.columns if column.name not in feed.key and alluvium._base_type(column.data_type) in rules.types -%}
+    {%- for column in alluvium._columns_to_decode(feed)
+        if column.name not in feed.key and alluvium._base_type(column.data_type) in rules.types -%}
         {%- set placeholder = alluvium._is_placeholder(column, feed) -%}
         {%- set condition -%}
             {%- if not feed.key -%}
@@ -104,9 +85,9 @@ end
                 op = 'u' and image_before is null and {{ placeholder }}
             {%- endif -%}
         {%- endset -%}
-        {%- do conditions.update({column.name: condition}) if condition -%}
+        {%- do conditions.append([column, condition]) if condition -%}
     {%- endfor -%}
-    {{ return(alluvium._list_where(conditions)) }}
+    {{ return(alluvium._columns_where(conditions)) }}
 {% endmacro %}
 
 
@@ -117,9 +98,10 @@ end
 #}
 {% macro _is_unavailable(column, feed) -%}
 {%- set rule = alluvium._unavailable_values_of(feed).placeholder -%}
-{%- set name = alluvium._string_literal(column.name) -%}
+{%- set name = alluvium._name_in_record(column) -%}
 {%- if feed.shape == "row" -%}
-    row_image[{{ name }}] is null{{ " and map_contains_key(row_image, " ~ name ~ ")" if "default" in column.cdc }}
+    {{ alluvium._sent_value(column, feed) }} is null
+    {{- " and map_contains_key(row_image, " ~ name ~ ")" if "default" in column.cdc }}
 {%- elif rule and feed.replica_identity != rule.complete_with -%}
     op in ('c', 'u'{{ ", 'd'" if rule.in_before }}) and {{ alluvium._is_placeholder(column, feed) }}
     {%- if feed.shape == "envelope" and not rule.in_before %}
@@ -131,7 +113,7 @@ end
 
 {% macro _is_placeholder(column, feed) %}
     {{ return(
-        "row_image[" ~ alluvium._string_literal(column.name) ~ "] in ("
+        alluvium._sent_value(column, feed) ~ " in ("
         ~ alluvium._placeholders(column.data_type, feed.unavailable_value_placeholder) | join(", ") ~ ")"
     ) }}
 {% endmacro %}

@@ -4,7 +4,7 @@
     declared, also those inside of a column (`contact.phone`), which from_json would leave out.
 #}
 {% macro _unknown_columns(feed) -%}
-    {%- set known = alluvium._literal_array(alluvium._declared_columns(feed) | map(attribute="name")) -%}
+    {%- set known = alluvium._names_of_columns(feed) -%}
     {%- set fields = "map_keys(row_image)" -%}
     {%- if feed.shape == "flattened" -%}
         {%- set fields = "filter(map_keys(row_image), name -> not startswith(name, "
@@ -66,7 +66,7 @@
     {%- if feed.shape == "row" or feed.connector == "mongodb" -%}
         cast(null as array<string>)
     {%- else -%}
-        {%- set names = alluvium._literal_array(feed.columns | map(attribute="name")) -%}
+        {%- set names = alluvium._names_of_columns(feed, feed.columns) -%}
         if(
             kind = 'change' and op <> 'd',
             {{ alluvium._array_or_null(alluvium._unless_equal(

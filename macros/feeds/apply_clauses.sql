@@ -169,3 +169,18 @@
     {%- endif -%}
     {{ return([]) }}
 {% endmacro %}
+
+
+{#
+    The operations that a column has no part in. The key decides a delete, and a truncate is nothing but its operation:
+    what else their images have may be undeclared, or may not fit. The columns that order rows decide each of them, and
+    so do those that the feed's conditions name; of a table without a key all values say which row is deleted.
+#}
+{% macro _ops_decided_without(name, feed) %}
+    {%- set conditions =
+        [feed.apply_as_deletes, feed.apply_as_truncates, feed.ignore_rows] | select | join(" ") | lower -%}
+    {%- if name in (feed.sequence_by or []) or name | lower in conditions -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {{ return((["d"] if feed.key and name not in feed.key else []) + (["t"] if feed.apply_as_truncates else [])) }}
+{% endmacro %}

@@ -99,7 +99,12 @@
 
 {# The semantic type that this record's schema names, else the feed's. #}
 {% macro _semantic_type_sql(column, feed) -%}
-    coalesce(semantic_types[{{ alluvium._string_literal(column.name) }}], {{
+    coalesce(semantic_types[{{ alluvium._name_in_record(column) }}], {{
         alluvium._string_literal(alluvium._semantic_type(column, feed))
     }})
 {%- endmacro %}
+
+
+{% macro _name_in_record(column) %}
+    {{ return("column_names[place]" if column.names else alluvium._string_literal(column.name)) }}
+{% endmacro %}

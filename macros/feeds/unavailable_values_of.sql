@@ -19,3 +19,25 @@
         "".encode().fromhex(placeholder[4:]) if placeholder.startswith("hex:") else placeholder.encode("utf-8")
     ) }}
 {% endmacro %}
+
+
+{#
+    Whether any event of a feed may lack a value that its row has; without a key such an event is rejected
+    (_missing_values).
+#}
+{% macro _has_unavailable_values(feed) %}
+    {{ return(feed.key | length > 0 and alluvium._unavailable_values_of(feed).types | length > 0) }}
+{% endmacro %}
+
+
+{# By its type, or one of rows whose NULLs are declared to change nothing. A column of the key never is. #}
+{% macro _may_be_unavailable(column, feed) %}
+    {%- if feed.shape == "row" -%}
+        {{ return(column.name in (feed.ignored_null_columns or [])) }}
+    {%- endif -%}
+    {{ return(
+        alluvium._has_unavailable_values(feed)
+        and column.name not in feed.key
+        and alluvium._base_type(column.data_type) in alluvium._unavailable_values_of(feed).types
+    ) }}
+{% endmacro %}

@@ -66,21 +66,6 @@
 {%- endmacro %}
 
 
-{#
-    The same as one text, NULL where none holds, and `none` without conditions. Spark (3.5.7) compiles it, and not what
-    is inside of a function with a lambda, which takes several times as long.
-#}
-{% macro _list_where(conditions) %}
-    {%- set names = [] -%}
-    {%- for name, condition in conditions.items() -%}
-        {%- do names.append("if(" ~ condition ~ ", " ~ alluvium._string_literal(name) ~ ", null)") -%}
-    {%- endfor -%}
-    {{ return(
-        "nullif(concat_ws(\n    ', ',\n    " ~ names | join(",\n    ") ~ "\n), '')" if names else none
-    ) }}
-{% endmacro %}
-
-
 {% macro _literal_or_null(text) %}
     {{ return("cast(null as string)" if text is none else alluvium._string_literal(text)) }}
 {% endmacro %}

@@ -24,7 +24,7 @@ from .events import NOON_MS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Event = dict[str, Any]
 ABSENT = object()
@@ -217,6 +217,11 @@ def test_odd_event_is_a_whole_change_or_rejected(spark: SparkSession, name: str)
 
 def decoded(spark: SparkSession, made: dict[str, Any], lines: list[str]) -> list[dict[str, Any]]:
     """The rows of the change log, which is left as the view ``made_log``."""
+    return [row.asDict() for row in log_of(spark, made, lines).collect()]
+
+
+def log_of(spark: SparkSession, made: dict[str, Any], lines: list[str]) -> DataFrame:
+    """The change log of a feed."""
     values = [(number + 1, line) for number, line in enumerate(lines)]
     spark.createDataFrame(values, "record_order bigint, value string").createOrReplaceTempView("made_lines")
     renderer = Renderer()
@@ -240,7 +245,7 @@ def decoded(spark: SparkSession, made: dict[str, Any], lines: list[str]) -> list
     """
     log = spark.sql(sql).cache()
     log.createOrReplaceTempView("made_log")
-    return [row.asDict() for row in log.collect()]
+    return log
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ PROMISES = {
             project, "small out of range"
         ),
         "decode/reject_reason.sql",
-        "_declared_columns(feed) if not alluvium._takes_any_text(column, feed) -%}",
+        "_columns_to_decode(feed) if not alluvium._takes_any_text(column, feed) -%}",
         "_declared_columns(feed) if column.name in feed.key -%}",
     ),
     "Loses nothing": Broken(
