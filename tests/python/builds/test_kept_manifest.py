@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt import plugins
 from dbt.cli import requires
 from dbt.cli.main import dbtRunner
+from dbt.plugins.manager import PluginManager
 
 from alluvium.builds.kept_manifest import KeptManifest
 
@@ -36,7 +36,7 @@ class Compiled:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         self.parsed = 0
-        parse = requires.parse_manifest
+        parse = requires.parse_manifest  # type: ignore[attr-defined]  # dbt imports the name from its parser
 
         def counted(*arguments: Any, **named: Any) -> Any:
             self.parsed += 1
@@ -116,10 +116,13 @@ def test_project_that_could_not_be_parsed_is_parsed_again(project: Compiled) -> 
 
 def test_plugins_see_the_manifest_of_every_build(project: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alluvium's ends a run that would skip files whose names Java cannot spell; dbt asks it only when it parses."""
-    seen = []
-    monkeypatch.setattr(
-        plugins.PluginManager, "get_manifest_artifacts", lambda _self, manifest: seen.append(manifest) or {}
-    )
+    seen: list[Any] = []
+
+    def see(_manager: PluginManager, manifest: Any) -> dict[str, Any]:
+        seen.append(manifest)
+        return {}
+
+    monkeypatch.setattr(PluginManager, "get_manifest_artifacts", see)
     project.compile()
     project.compile()
     assert len(seen) == 2

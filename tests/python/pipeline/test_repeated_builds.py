@@ -45,7 +45,7 @@ def test_three_builds_in_one_session(
         project._read.clear()
         return sorted((row["id"], row["city"]) for row in project.current_rows(FEED.name))
 
-    parse = requires.parse_manifest
+    parse = requires.parse_manifest  # type: ignore[attr-defined]  # dbt imports the name from its parser
     note = Watch.note
 
     def noted(watch: Watch, event: Any) -> None:
@@ -53,11 +53,13 @@ def test_three_builds_in_one_session(
             os.kill(os.getpid(), signal.SIGINT)
         note(watch, event)
 
+    def parse_counted(*given: Any, **named: Any) -> Any:
+        parsed.append(True)
+        return parse(*given, **named)
+
     monkeypatch.setattr(Signals, "wait", wait)
     monkeypatch.setattr(Watch, "note", noted)
-    monkeypatch.setattr(
-        requires, "parse_manifest", lambda *given, **named: parsed.append(True) or parse(*given, **named)
-    )
+    monkeypatch.setattr(requires, "parse_manifest", parse_counted)
     place = ("--project-dir", str(project.folder), "--profiles-dir", str(project.folder), "--vars", project.variables)
     before = signal.getsignal(signal.SIGINT)
     with project._settings_of_a_run():
