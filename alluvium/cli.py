@@ -247,6 +247,41 @@ def sql(
     command.run(texts, shown, found, may_write=write, is_quiet=not debug)
 
 
+FAILED = 1
+
+
+@app.command(epilog=examples("alluvium run --every 5m", "alluvium run --every 30s -- --select +slv_shop__orders+"))
+def run(
+    options: Annotated[
+        list[str] | None, typer.Argument(metavar="-- OPTIONS", help="Options of `dbt build`, such as --select.")
+    ] = None,
+    every: Annotated[
+        str, typer.Option(help="From the start of a build to the start of the next: 30s, 5m, 1h; 0 for no pause.")
+    ] = "5m",
+    builds: Annotated[int | None, typer.Option(min=1, help="End after this many builds.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per build, for machines.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print all of dbt's lines, not only errors.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Run `dbt build` again and again in one process, which keeps its Spark session and the parsed project.
+
+    The first SIGTERM or Ctrl-C ends it after the running build, a second one stops that build.
+    Ends with 1 where the last build failed, Spark has died, or another `alluvium run` builds on the warehouse.
+    """
+    from alluvium.builds.schedule import seconds_of
+
+    try:
+        seconds = seconds_of(every)
+        # dbt takes seconds to import: no other command waits for it.
+        from alluvium.builds import command
+
+        command.options_of_build(options or ())
+    except AlluviumError as error:
+        raise typer.BadParameter(str(error)) from error
+    if not command.run(options or (), seconds, builds, is_json=as_json, is_verbose=verbose):
+        raise typer.Exit(FAILED)
+
+
 @app.command(epilog=examples("alluvium new analytics", "alluvium new projects/erp --name erp_tables"))
 def new(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The project's directory; it is made, or empty.")],

@@ -41,7 +41,8 @@ COMMANDS = frozenset(
     }
 )
 
-
+# Those that run unit tests.
+WITH_UNIT_TESTS = frozenset({"build", "retry", "test"})
 # Those that read new files.
 READING = frozenset({"build", "retry", "run"})
 
@@ -61,24 +62,27 @@ class AlluviumPlugin(dbtPlugin):
         if flags.WHICH not in COMMANDS:
             return
         self._project_directory = directory
-        from alluvium.runtime import profile, session
-        from alluvium.server import security
-        from dbt_alluvium import unit_tests
+        from alluvium.runtime import profile
 
-        unit_tests.teach()
+        if flags.WHICH in WITH_UNIT_TESTS:
+            from dbt_alluvium import unit_tests
 
+            unit_tests.teach()
         chosen = profile.read_profile(of_retried_run(flags, directory))
         credentials = chosen.credentials
         parameters = profile.session_parameters(credentials)
         if parameters is not None:
+            from alluvium.runtime import session
+
             write_seeds_exactly()
             session.get_or_create(parameters, directory, get_invocation_id())
         elif profile.is_thrift(credentials):
+            from alluvium.server import security
+            from dbt_alluvium import thrift_method
+
             security.require_private_password(
                 chosen.target_name, credentials.host, credentials.auth, credentials.password, credentials.use_ssl
             )
-            from dbt_alluvium import thrift_method
-
             thrift_method.teach()
 
     @dbt_hook  # type: ignore[untyped-decorator]  # dbt has no annotations here
@@ -109,7 +113,7 @@ def require_text_names(project_directory: Path, location: str) -> None:
     Raises:
         UnspelledNameError: there is such a file.
     """
-    from alluvium.inspection.objects import LocalStorage, LocationError, UnspelledNameError
+    from alluvium.runtime.objects import LocalStorage, LocationError, UnspelledNameError
 
     path = location.removeprefix("file://").removeprefix("file:")
     if ":" in path.partition("/")[0]:

@@ -7,11 +7,11 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
+from alluvium.runtime.objects import LocationError, open_storage
 
 from .entities import Entity, describe_entity
 from .messages import advice_on
 from .missed_snapshots import missed_snapshots
-from .objects import LocationError, open_storage
 from .reading import Sampling, list_entities, read_objects
 
 if TYPE_CHECKING:

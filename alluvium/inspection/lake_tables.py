@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .objects import Storage
+    from alluvium.runtime.objects import Storage
 
 LAKE_TABLE = "lake_table: "
 """What is wrong with such files, before the format's name."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from alluvium.runtime.objects import UnreadableObjectError, is_hidden
 from alluvium.spark_udfs.record import describe
 
 from .columns import ColumnsRead
@@ -17,7 +18,6 @@ from .key_evidence import KeyEvidence
 from .lake_tables import LAKE_TABLE, table_above, table_of, tables_in
 from .mixtures import without_numbers
 from .names import ObjectName, has_other_extension, is_beside_values, parse_name
-from .objects import UnreadableObjectError, is_hidden
 from .order import Placement
 from .records import read_content
 from .shapes import Records, UnreadableRecordError, recognise
@@ -29,7 +29,8 @@ from .unavailable import UnavailableValues
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from .objects import Storage, StoredObject
+    from alluvium.runtime.objects import Storage, StoredObject
+
     from .records import Content
     from .shapes import Record
 

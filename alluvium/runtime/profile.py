@@ -86,7 +86,11 @@ def is_thrift(credentials: Any) -> bool:
 
 
 def read_target(
-    project_directory: Path | None = None, profiles_directory: Path | None = None, target: str | None = None
+    project_directory: Path | None = None,
+    profiles_directory: Path | None = None,
+    target: str | None = None,
+    profile: str | None = None,
+    variables: Mapping[str, Any] | None = None,
 ) -> Target:
     """The target that dbt would run with.
 
@@ -95,6 +99,8 @@ def read_target(
         profiles_directory: of profiles.yml; when None, the first that has it of the working directory, the project's
             and ``~/.dbt``.
         target: its name; when None, that of DBT_TARGET, else the profile's own choice.
+        profile: its name; when None, that of DBT_PROFILE, else the project's own choice.
+        variables: dbt's, of the command line.
 
     Raises:
         ProfileError: there is none, or its method is neither `session` nor `thrift`.
@@ -113,24 +119,25 @@ def read_target(
     given = {
         "PROJECT_DIR": project,
         "PROFILES_DIR": str(profiles),
-        "VARS": {},
+        "VARS": dict(variables or {}),
         **({"TARGET": target} if target else {}),
+        **({"PROFILE": profile} if profile else {}),
     }
     try:
-        profile = contextvars.copy_context().run(_profile, given)
+        found = contextvars.copy_context().run(_profile, given)
     except DbtBaseException as error:
         said = " ".join(str(getattr(error, "msg", error)).split()).rstrip(".")
         raise ProfileError(
             f"{said}: look into {profiles / 'profiles.yml'} and {project / 'dbt_project.yml'}."
         ) from error
-    credentials = profile.credentials
+    credentials = found.credentials
     parameters = session_parameters(credentials)
     if parameters is not None:
-        return SessionTarget(project, profile.target_name, credentials.schema, parameters)
+        return SessionTarget(project, found.target_name, credentials.schema, parameters)
     if is_thrift(credentials):
         return ThriftTarget(
             project,
-            profile.target_name,
+            found.target_name,
             credentials.schema,
             credentials.host,
             int(credentials.port),
@@ -142,7 +149,7 @@ def read_target(
         )
     method = getattr(credentials, "method", None) or credentials.type
     raise ProfileError(
-        f"The target {profile.target_name} has the method {method}, and only targets with the method session or thrift "
+        f"The target {found.target_name} has the method {method}, and only targets with the method session or thrift "
         f"can be queried: choose one of {profiles / 'profiles.yml'} with --target."
     )
 

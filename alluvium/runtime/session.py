@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -137,6 +138,13 @@ def absolute(parameters: Mapping[str, str], directory: Path) -> dict[str, str]:
     return settings
 
 
+def home(parameters: Mapping[str, str], project_directory: Path) -> Path:
+    """Where a process keeps its own files: beside a warehouse on this machine, else in the project."""
+    warehouse = absolute(parameters, project_directory).get(WAREHOUSE, "")
+    is_local = warehouse and ":" not in warehouse
+    return Path(warehouse).parent if is_local else project_directory / ".alluvium"
+
+
 def with_runtime(
     settings: Mapping[str, str], files: list[Path], runtime: java.Java | None, cache: Path
 ) -> dict[str, str]:
@@ -204,12 +212,33 @@ def is_alive(spark: SparkSession) -> bool:
     return process is None or process.poll() is None
 
 
+def has_ended() -> bool:
+    """Whether this process had a session that can do nothing any more.
+
+    Its JVM has gone; or Spark has stopped itself, as it does when it has no memory left.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None:
+        return False
+    process: subprocess.Popen[bytes] | None = getattr(context._gateway, "proc", None)
+    try:
+        return (process is not None and process.poll() is not None) or bool(context._jsc.sc().isStopped())
+    except (Py4JError, OSError):
+        return True
+
+
 def stop(spark: SparkSession) -> None:
     """End the session and wait for its JVM, so that the next process finds the metastore closed."""
+    from py4j.protocol import Py4JError
+
     gateway = spark.sparkContext._gateway
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if spark.sparkContext._jsc is not None:  # else somebody stopped it before
-        spark.stop()
+        with suppress(Py4JError, OSError):  # a JVM that has gone, or goes by the same signal
+            spark.stop()
     if gateway:
         gateway.shutdown()  # from here on Py4J does not try to tell a JVM that has gone what Python has released
     if process and process.stdin:

@@ -12,7 +12,7 @@ import jinja2
 import yaml
 
 from alluvium import AlluviumError
-from alluvium.inspection.objects import S3_SCHEMES
+from alluvium.runtime.objects import S3_SCHEMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

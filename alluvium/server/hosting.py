@@ -20,7 +20,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alluvium import AlluviumError
@@ -72,9 +71,7 @@ class Place:
         Args:
             target: whose session the server has.
         """
-        warehouse = session.absolute(target.parameters, target.project_directory).get(session.WAREHOUSE, "")
-        is_local = warehouse and ":" not in warehouse
-        home = Path(warehouse).parent if is_local else target.project_directory / ".alluvium"
+        home = session.home(target.parameters, target.project_directory)
         self.log = home / "thrift_server.log"
         self.operation_logs = home / "thrift_operation_logs"
         self._address = home / "thrift_server.json"

@@ -32,6 +32,7 @@ WITHOUT_SPARK = (
     "scaffolding",
     "new_project",
     "query",
+    "builds",
     "serve",
     "emr",
     "hudi",

@@ -14,7 +14,7 @@ from object_storage.server import lake
 
 from alluvium import cli
 from alluvium.inspection import Sampling, inspect
-from alluvium.inspection.objects import LocationError, open_storage
+from alluvium.runtime.objects import LocationError, open_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

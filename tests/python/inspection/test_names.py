@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from alluvium.inspection.names import ObjectName, name_of_folder, parse_name, without_partitions
-from alluvium.inspection.objects import is_hidden
+from alluvium.runtime.objects import is_hidden
 
 CONFLUENT = ObjectName("topics/shop.orders", "shop.orders", "confluent", 2, 300, "json", None, ())
 

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from alluvium.diagnosis import diagnose
 from alluvium.inspection import Inspection, Sampling, inspect
-from alluvium.inspection.objects import LocationError, StoredObject
 from alluvium.inspection.report import print_inspection
+from alluvium.runtime.objects import LocationError, StoredObject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

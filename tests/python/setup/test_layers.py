@@ -15,7 +15,7 @@ alluvium spark_udfs
 alluvium.options alluvium.rules alluvium.templates alluvium.wording
 alluvium.runtime
 alluvium.inspection alluvium.server
-alluvium.emr alluvium.query alluvium.scaffolding
+alluvium.builds alluvium.emr alluvium.query alluvium.scaffolding
 alluvium.diagnosis alluvium.new_project
 alluvium.pages
 alluvium.cli dbt_alluvium

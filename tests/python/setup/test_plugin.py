@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import subprocess
+import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -19,6 +21,7 @@ from dbt_common.exceptions import DbtRuntimeError
 import dbt_alluvium
 from alluvium.runtime import session
 
+REPOSITORY = Path(__file__).resolve().parents[3]
 PROFILES = """
 p:
   target: session
@@ -79,6 +82,44 @@ def test_session_for_commands_that_use_the_database(
     ((parameters, directory),) = sessions
     assert parameters["spark.a"] == "b"
     assert directory == tmp_path.resolve()
+
+
+IMPORTS = """
+import sys
+from types import SimpleNamespace
+import dbt.cli.requires, dbt.flags, dbt.task.build
+from alluvium.runtime import session
+before = set(sys.modules)
+import dbt_alluvium
+session.get_or_create = lambda *_: None
+named = dict(
+    PROJECT_DIR=".", PROFILES_DIR=".", PROFILE=None, TARGET="session", VARS={}, WHICH=sys.argv[1],
+    LOG_CACHE_EVENTS=False,
+)
+dbt.flags.set_flags(SimpleNamespace(**named))
+plugin = dbt_alluvium.AlluviumPlugin("alluvium")
+external = SimpleNamespace(location="landing")
+plugin.get_manifest_artifacts(SimpleNamespace(sources={"a": SimpleNamespace(external=external)}))
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+@pytest.mark.parametrize("which", ["build", "run"])
+def test_build_imports_no_more_than_it_needs(sessions: object, tmp_path: Path, which: str) -> None:
+    """A second of each build went into the inspection of files, the server and unit tests."""
+    (tmp_path / "landing").mkdir()
+    command = [sys.executable, "-c", IMPORTS, which]
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    own = {name for name in done.stdout.split() if name.partition(".")[0] in ("alluvium", "dbt_alluvium")}
+    assert own == {
+        "dbt_alluvium",
+        "dbt_alluvium.private_macros",
+        "dbt_alluvium.seed_values",
+        "alluvium.runtime.objects",
+        "alluvium.runtime.profile",
+        *(["dbt_alluvium.unit_tests"] if which == "build" else []),
+    }
 
 
 @pytest.mark.parametrize("location", ["landing", "file:{}/landing", "{}/landing"])

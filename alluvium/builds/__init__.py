@@ -1,0 +1,1 @@
+"""`dbt build` again and again in one process: what ``alluvium run`` does."""
