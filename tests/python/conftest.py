@@ -34,6 +34,7 @@ WITHOUT_SPARK = (
     "query",
     "serve",
     "emr",
+    "bench",
     "hudi",
 )
 
