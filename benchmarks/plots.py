@@ -5,18 +5,35 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
 mpl.use("svg")
 
 from matplotlib import pyplot as plt
+from matplotlib import ticker
 
+from benchmarks import systems
 from benchmarks.summary import Plot, Results, plots
 
 # Readable on white and on black: the contrast of this grey is above 4 on both.
 GREY = "#7d7d7d"
-COLOURS = ("#2f81f7", "#d9822b", "#3fa34d", "#c94f7c", "#8b6fd6", "#1fa3a3", "#b8860b", "#d05a4e", "#6b8e23", "#7d7d7d")
+COLOURS = (
+    "#2f81f7",
+    "#3fa34d",
+    "#d9822b",
+    "#c94f7c",
+    "#8b6fd6",
+    "#1fa3a3",
+    "#b8860b",
+    "#d05a4e",
+    "#6b8e23",
+    "#5f9ea0",
+    "#a0703c",
+)
+# A system has one colour in all plots.
+OF_SERIES = dict(zip((*systems.NAMES, "after", "before"), (*COLOURS, COLOURS[0], GREY), strict=True))
 
 
 def draw(plot: Plot, folder: Path) -> Path:
@@ -37,7 +54,6 @@ def draw(plot: Plot, folder: Path) -> Path:
         "axes.labelcolor": GREY,
         "xtick.color": GREY,
         "ytick.color": GREY,
-        "axes.prop_cycle": mpl.cycler(color=COLOURS),
     }
     with mpl.rc_context(style):
         bars = len(plot.categories) * (len(plot.series) + 1)
@@ -65,26 +81,38 @@ def _bars(axes: plt.Axes, plot: Plot) -> None:
     own = len(plot.series)
     for turn, (name, values) in enumerate(plot.series.items()):
         places = [number * (own + 1) + turn for number in range(len(values))]
-        axes.barh(places, [value or math.nan for value in values], height=0.9, label=name)
+        axes.barh(places, [value or math.nan for value in values], height=0.9, label=name, color=OF_SERIES[name])
         for place, value in zip(places, values, strict=True):
             if value:
                 axes.annotate(f" {value:.3g}", (value, place), va="center", fontsize=7)
+            else:
+                at = axes.get_yaxis_transform()
+                axes.annotate(" no right result", (0, place), xycoords=at, va="center", fontsize=7)
     axes.set_yticks([number * (own + 1) + (own - 1) / 2 for number in range(len(plot.categories))], plot.categories)
     axes.invert_yaxis()
-    axes.margins(x=0.12)
+    axes.margins(x=0.12, y=0.02)
     axes.set_xlabel(plot.axis)
     if plot.is_logarithmic:
         axes.set_xscale("log")
+        _plain_numbers(axes.xaxis)
 
 
 def _lines(axes: plt.Axes, plot: Plot) -> None:
     for name, values in plot.series.items():
         numbers = range(1, len(values) + 1)
-        axes.plot(numbers, [value or math.nan for value in values], linewidth=1.2, label=name)
+        axes.plot(numbers, [value or math.nan for value in values], linewidth=1.2, label=name, color=OF_SERIES[name])
     axes.set_xlabel("batch")
     axes.set_ylabel(plot.axis)
     if plot.is_logarithmic:
         axes.set_yscale("log")
+        _plain_numbers(axes.yaxis)
+
+
+def _plain_numbers(axis: Any) -> None:
+    """A logarithmic axis in decimals, not in powers of ten."""
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+    axis.set_minor_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def main(arguments: list[str]) -> None:

@@ -372,7 +372,12 @@ def _before_and_after(results: Results) -> Iterator[Plot]:
         names, before, after = zip(*steps, strict=True)
         series: dict[str, list[float | None]] = {"before": [*before], "after": [*after]}
         yield Plot(
-            "before_after", "Alluvium against the script, before and after", "bars", "ratio of seconds", names, series
+            "before_after",
+            "Alluvium against the script, or against decode to Delta",
+            "bars",
+            "ratio of seconds",
+            names,
+            series,
         )
 
 
