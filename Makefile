@@ -62,7 +62,7 @@ lint: $(DEV_STAMP) ## ruff, mypy, sqlfluff
 	$(BIN)/sqlfluff lint models
 
 bench-smoke: $(RUN_STAMP) ## 100,000 envelopes, 1 % changes, nothing new; beside plain PySpark, with limits for the ratios
-	@$(BIN)/python -m benchmarks.smoke $(BENCH_ARGS)
+	@$(BIN)/python -m benchmarks.smoke --rows 100000 --session warm $(BENCH_ARGS)
 
 bench: $(BENCH_STAMP) ## `make bench BENCH_ARGS="run table_1m"`: scenarios of benchmarks/scenarios.yml; `--help` lists the commands
 	@$(BIN)/python -m benchmarks $(or $(BENCH_ARGS),list)

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks import measure
 from benchmarks.generator import ENTITY, Shape
+from benchmarks.oracle import Digest, Oracle
 from benchmarks.project import REPOSITORY
 from benchmarks.systems import WITHOUT_SPARK, system
 from benchmarks.systems.base import WAREHOUSE
@@ -139,6 +140,23 @@ class SystemProcess:
             measure.written(before, measure.files(warehouse)),
             answer,
         )
+
+    def wrong_rows(self, oracle: Oracle, found: Digest) -> int:
+        """Rows of the table that are not as expected; asks for all rows only if the digest differs.
+
+        Args:
+            oracle: for the table.
+            found: digest of the table.
+
+        Raises:
+            SystemFailedError: the rows cannot be read.
+        """
+        if found == oracle.digest:
+            return 0
+        file = self.home / "row_hashes.json"
+        self.send("row_hashes", str(file))
+        with file.open(encoding="utf-8") as lines:
+            return oracle.wrong_rows((key, hashed) for key, hashed in map(json.loads, lines))
 
     def end(self) -> float:
         """Ends the process; returns seconds since its start."""

@@ -1,7 +1,7 @@
 """`make bench-smoke`: a first load, 1 % scattered changes, nothing new; Alluvium beside a plain PySpark script.
 
-Each step of each side runs in a process of its own, in turns, over equal files and with the same session settings.
-It fails where a table has wrong rows, or where a ratio is above its limit in `limits.yml`.
+The sides take turns, over equal files and with the same session settings, each step in a process of its own (cold) or
+each side in one process (warm). It fails where a table has wrong rows, or where a ratio is above its limit.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks import generator, limits, project
 from benchmarks.generator import ENTITY, SEED, Shape, Stream
-from benchmarks.oracle import Oracle
+from benchmarks.oracle import Digest, Oracle
 from benchmarks.process import SystemFailedError, SystemProcess
 
 FEW_FILES = 10
@@ -27,11 +29,11 @@ Figures = dict[str, Any]
 def main(arguments: list[str] | None = None) -> int:
     """Runs the benchmark; returns 1 when a side has wrong rows or a ratio is above its limit."""
     options = parse(arguments)
-    report: Figures = {"rows": options.rows, "steps": []}
+    report: Figures = {"rows": options.rows, "session": options.session, "steps": []}
     with project.working_folder("bench", options.directory, keep=options.keep) as folder:
         try:
             if options.rows:
-                report["steps"] = compare_sides(folder, options.rows, options.rounds)
+                report["steps"] = compare_sides(folder, options)
             if options.files:
                 report["applied_files"] = compare_ledgers(folder, options.files)
         except SystemFailedError as error:
@@ -49,7 +51,7 @@ def judge(report: Figures, allowed: Figures) -> int:
 
     Args:
         report: of this run.
-        allowed: as `limits.read` gives it; it holds for its number of rows only.
+        allowed: as `limits.read` gives it; it holds for its number of rows and its session only.
     """
     found = []
     for step in report["steps"]:
@@ -58,10 +60,11 @@ def judge(report: Figures, allowed: Figures) -> int:
             for side in SIDES
             if step[side]["wrong_rows"]
         ]
-    if report["steps"] and report["rows"] == allowed["rows"]:
+    is_limited = all(report[key] == allowed[key] for key in ("rows", "session"))
+    if report["steps"] and is_limited:
         found += limits.exceeded(report, allowed)
     elif report["steps"]:
-        print(f"Limits are for {allowed['rows']:,} rows: not checked.")
+        print(f"Limits are for {allowed['rows']:,} rows in a {allowed['session']} session: not checked.")
     for message in found:
         print(f"bench-smoke: {message}", file=sys.stderr)
     return 1 if found else 0
@@ -70,7 +73,10 @@ def judge(report: Figures, allowed: Figures) -> int:
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """The options; see ``--help``."""
     parser = argparse.ArgumentParser(prog="benchmarks.smoke", description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--rows", type=int, default=100_000, help="keys of the first load; 0 skips the comparison")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="keys of the first load; 0 skips the comparison")
+    parser.add_argument(
+        "--session", choices=("cold", "warm"), default="cold", help="a process for each step, or for each side"
+    )
     parser.add_argument("--rounds", type=int, default=1, help="repetitions; the figures are medians")
     parser.add_argument(
         "--files",
@@ -85,36 +91,39 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def compare_sides(folder: Path, rows: int, rounds: int = 1) -> list[Figures]:
+def compare_sides(folder: Path, options: argparse.Namespace) -> list[Figures]:
     """Figures of both sides for each step, and what landed before it.
 
     Args:
         folder: for files and tables.
-        rows: keys of the first load.
-        rounds: repetitions; each side begins every other step.
+        options: as `parse` gives them.
 
     Raises:
         SystemFailedError: a side has failed.
     """
     found: dict[str, Figures] = {}
-    for number in range(rounds):
-        shape = Shape(rows, seed=SEED)
-        stream = Stream(shape, folder / f"round-{number}" / "landing" / "topics" / generator.TOPIC)
+    shape = Shape(options.rows, seed=SEED)
+    for number in range(options.rounds):
+        work = folder / f"round-{number}"
+        stream = Stream(shape, work / "landing" / "topics" / generator.TOPIC)
         oracle = Oracle(shape)
-        for turn, (name, landed) in enumerate(generator.steps(stream)):
-            if turn == 1:
-                oracle.apply(stream.events)
-            print(f"{name}: {landed.files} files, {landed.events:,} events, {landed.size / 1e6:.1f} MB", flush=True)
-            step = found.setdefault(
-                name, {"step": name, "files": landed.files, "events": landed.events, "bytes": landed.size}
-            )
-            sides = list(SIDES) if (number + turn) % 2 == 0 else list(reversed(SIDES))
-            for side in sides:
-                figures = run_step(SIDES[side], folder / f"round-{number}" / side, stream, oracle)
-                step.setdefault(f"{side}_rounds", []).append(figures)
+        with ExitStack() as stack:
+            sides = {name: Side(system, work / name, stream) for name, system in SIDES.items()}
+            for side in sides.values():
+                stack.callback(side.end)
+            for turn, (name, landed) in enumerate(generator.steps(stream)):
+                if turn == 1:
+                    oracle.apply(stream.events)
+                print(f"{name}: {landed.files} files, {landed.events:,} events, {landed.size / 1e6:.1f} MB", flush=True)
+                about = {"step": name, "files": landed.files, "events": landed.events, "bytes": landed.size}
+                step = found.setdefault(name, about)
+                for one in SIDES if (number + turn) % 2 == 0 else reversed(SIDES):
+                    figures = sides[one].step(oracle, is_last=options.session == "cold")
+                    print(f"  {one:<10}{figures['seconds']:>8.1f} s{figures['cpu_seconds']:>8.1f} s cpu", flush=True)
+                    step.setdefault(f"{one}_rounds", []).append(figures)
     for step in found.values():
-        for side in SIDES:
-            step[side] = typical(step[f"{side}_rounds"])
+        for one in SIDES:
+            step[one] = typical(step[f"{one}_rounds"])
     return list(found.values())
 
 
@@ -128,32 +137,54 @@ def typical(rounds: Sequence[Figures]) -> Figures:
     return last
 
 
-def run_step(system: str, home: Path, stream: Stream, oracle: Oracle) -> Figures:
-    """One step of one side in a process of its own; its costs, its rows and how many of them are wrong.
+class Side:
+    """One side of one round.
 
-    Raises:
-        SystemFailedError: the side has failed.
+    Args:
+        system: its name.
+        home: folder for what it writes.
+        stream: whose files it reads.
     """
-    with SystemProcess(system, home, {ENTITY: (stream.folder, stream.shape)}) as process:
-        process.send("start")
-        process.send("prepare")
-        cost = process.cost("apply")
-        rows, total = process.send("digest")["value"]
-        wrong = 0
-        if (rows, total) != oracle.digest:
-            process.send("row_hashes", str(home / "row_hashes.json"))
-            with (home / "row_hashes.json").open(encoding="utf-8") as lines:
-                wrong = oracle.wrong_rows((key, hashed) for key, hashed in map(json.loads, lines))
-        return {
+
+    def __init__(self, system: str, home: Path, stream: Stream) -> None:
+        self._system, self._home, self._stream = system, home, stream
+        self._process: SystemProcess | None = None
+
+    def end(self) -> None:
+        """Ends the process."""
+        if self._process:
+            self._process.end()
+            self._process = None
+
+    def step(self, oracle: Oracle, *, is_last: bool) -> Figures:
+        """Builds what has landed; returns its costs, its rows and how many of them are wrong.
+
+        Args:
+            oracle: for the table.
+            is_last: whether the process ends with the step.
+
+        Raises:
+            SystemFailedError: the side has failed.
+        """
+        started = time.monotonic()
+        if self._process is None:
+            self._process = SystemProcess(self._system, self._home, {ENTITY: (self._stream.folder, self._stream.shape)})
+            self._process.send("start")
+            self._process.send("prepare")
+        cost = self._process.cost("apply")
+        rows, total = self._process.send("digest")["value"]
+        figures = {
             "seconds": cost.seconds,
             "cpu_seconds": cost.cpu_seconds,
             "peak_memory": cost.peak_memory,
-            "process_seconds": process.end(),
             "models": cost.answer.get("models", {}),
             "rows": rows,
             "hash": str(total),
-            "wrong_rows": wrong,
+            "wrong_rows": self._process.wrong_rows(oracle, Digest(rows, total)),
         }
+        if is_last:
+            self.end()
+        return figures | {"process_seconds": time.monotonic() - started}
 
 
 def compare_ledgers(folder: Path, files: int) -> list[Figures]:
@@ -210,8 +241,10 @@ def show(report: Figures) -> None:
             f"\nBoth sides have {outcome} after every step: {last['alluvium']['rows']:,} and {last['plain']['rows']:,}"
             f" at the end."
         )
-        print("Seconds: `dbt build`, or the script's work, in a running session. Whole process: with the start of")
-        print("Python and the JVM, and with the check of the rows.")
+        print(
+            "Seconds: `dbt build`, or the script's work, in a running session. Whole process: with the check of the"
+        )
+        print("rows and, where a process has begun, the start of Python and the JVM.")
     if report.get("applied_files"):
         few, many = report["applied_files"]
         print(

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import pytest
 
 from benchmarks import limits, smoke
+from benchmarks.project import REPOSITORY
+
+MAKEFILE = REPOSITORY / "Makefile"
+CI = REPOSITORY / ".github" / "workflows" / "ci.yml"
 
 ALLOWED: dict[str, Any] = {
     "rows": 1000,
+    "session": "warm",
     "limits": [
         {"step": "first load", "figure": "seconds", "against": "first load", "at_most": 2.0},
         {"step": "nothing new", "figure": "cpu_seconds", "against": "first load", "at_most": 0.5},
@@ -25,7 +31,11 @@ def step(name: str, alluvium: float, plain: float) -> dict[str, Any]:
     }
 
 
-REPORT: dict[str, Any] = {"rows": 1000, "steps": [step("first load", 20, 10), step("nothing new", 5, 0)]}
+REPORT: dict[str, Any] = {
+    "rows": 1000,
+    "session": "warm",
+    "steps": [step("first load", 20, 10), step("nothing new", 5, 0)],
+}
 
 
 def test_ratios_at_their_limits_pass(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,10 +52,11 @@ def test_a_ratio_above_its_limit_fails_and_says_which(capsys: pytest.CaptureFixt
     )
 
 
-def test_limits_hold_for_their_number_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    slow = {"rows": 999, "steps": [step("first load", 99, 1), step("nothing new", 5, 0)]}
+@pytest.mark.parametrize("other", [{"rows": 999}, {"session": "cold"}])
+def test_limits_hold_for_their_rows_and_session(other: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    slow = REPORT | {"steps": [step("first load", 99, 1), step("nothing new", 5, 0)]} | other
     assert smoke.judge(slow, ALLOWED) == 0
-    assert capsys.readouterr().out == "Limits are for 1,000 rows: not checked.\n"
+    assert capsys.readouterr().out == "Limits are for 1,000 rows in a warm session: not checked.\n"
 
 
 def test_wrong_rows_fail_whatever_the_number_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +73,10 @@ def test_a_limit_for_an_unknown_step_is_an_error() -> None:
 
 def test_committed_limits_are_for_the_run_of_ci() -> None:
     committed = limits.read()
-    assert committed["rows"] == smoke.parse([]).rows
+    (command,) = re.findall(r"-m benchmarks\.smoke (.*) \$\(BENCH_ARGS\)", MAKEFILE.read_text(encoding="utf-8"))
+    options = smoke.parse(command.split())
+    assert (committed["rows"], committed["session"]) == (options.rows, options.session)
+    assert "make bench-smoke" in CI.read_text(encoding="utf-8")
     assert {limit["step"] for limit in committed["limits"]} <= {"first load", "1 % changes", "nothing new"}
     assert {limit["figure"] for limit in committed["limits"]} <= {"seconds", "cpu_seconds"}
 

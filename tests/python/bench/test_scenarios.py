@@ -12,6 +12,7 @@ import yaml
 from benchmarks import measure, runner, scenarios, systems
 from benchmarks.__main__ import _reduced, parse
 from benchmarks.generator import FORMATS
+from benchmarks.process import Cost, SystemFailedError, SystemProcess
 
 ALL = scenarios.read()
 
@@ -90,6 +91,8 @@ class StubProcess:
     digests: tuple[tuple[int, int], ...] = ()
     error = ""
 
+    wrong_rows = SystemProcess.wrong_rows
+
     def __init__(self, name: str, home: Path, *_: Any, **__: Any) -> None:
         self.home, self.sent = home, list[str]()
 
@@ -101,8 +104,6 @@ class StubProcess:
         return {"value": [1, 5]} if command == "digest" else {}
 
     def cost(self, command: str, entity: str = "accounts") -> Any:
-        from benchmarks.process import Cost, SystemFailedError
-
         if self.error and command == "apply":
             raise SystemFailedError(self.error)
         self.send(command)
