@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -176,7 +178,9 @@ class SystemProcess:
             ready, _, _ = select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 for pid in reversed(measure.process_tree(self._process.pid)):
-                    os.kill(pid, 9)
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                self._process.wait()
                 raise SystemFailedError(f"{self.name}: {command} took more than {self.timeout:.0f} s")
             part = os.read(self._answers, 65536)
             if not part:
