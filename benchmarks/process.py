@@ -163,7 +163,9 @@ class SystemProcess:
     def end(self) -> float:
         """Ends the process; returns seconds since its start."""
         if self._process.stdin and not self._process.stdin.closed:
-            self._process.stdin.close()
+            # What a process that has ended did not read cannot be written.
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
             try:
                 self._process.wait(60)
             except subprocess.TimeoutExpired:
