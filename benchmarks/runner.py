@@ -29,7 +29,7 @@ WARM_UP_ROWS = 20_000
 WARM_UP_BATCHES = 2
 
 
-class Contestant:
+class SystemRun:
     """One system in one round: its process, and the figures of its batches.
 
     Args:
@@ -46,7 +46,8 @@ class Contestant:
         self.failed = ""
         # 50 rows of a wide table are as many values as those of a narrow one.
         rows = max(50, WARM_UP_ROWS // max(1, shape.columns // 5)) if scenario.session == "warm" else 0
-        self._warm_up = Stream(replace(shape, rows=max(1, rows), churn=0.01), home / "warm_up_landing", WARM_UP)
+        warm = replace(shape, rows=max(1, rows), churn=0.01, lines_per_file=max(shape.lines_per_file, WARM_UP_ROWS))
+        self._warm_up = Stream(warm, home / "warm_up_landing", WARM_UP)
         self._is_warm = not rows
         self._tables = {ENTITY: (location, shape), WARM_UP: (self._warm_up.folder, self._warm_up.shape)}
         self._process: SystemProcess | None = None
@@ -145,15 +146,15 @@ def run_round(
     stream = Stream(shape, work / "landing" / "topics" / "bench")
     order = list(reversed(scenario.systems)) if is_reversed else list(scenario.systems)
     own = [
-        Contestant(name, scenario, shape, work / name, stream.folder)
+        SystemRun(name, scenario, shape, work / name, stream.folder)
         for name in order
         if format_name not in systems.UNREADABLE.get(name, ())
     ]
     batches = [Phase(FIRST_LOAD, 1, shape), *scenario.batches(format_name)]
     landed = []
     with ExitStack() as stack:
-        for contestant in own:
-            stack.callback(contestant.end)
+        for own_run in own:
+            stack.callback(own_run.end)
         started = time.monotonic()
         oracle = Oracle(shape)
         for number, phase in enumerate(batches):
@@ -167,21 +168,21 @@ def run_round(
                 flush=True,
             )
             # A B, then B A.
-            for contestant in own if number % 2 == 0 else reversed(own):
-                contestant.apply(number, phase.name, lands, changed, oracle)
-                if contestant.batches and not contestant.failed:
-                    print(f"  {line(contestant)}", flush=True)
+            for own_run in own if number % 2 == 0 else reversed(own):
+                own_run.apply(number, phase.name, lands, changed, oracle)
+                if own_run.batches and not own_run.failed:
+                    print(f"  {line(own_run)}", flush=True)
         print(f"{scenario.name} {format_name}: {time.monotonic() - started:.0f} s", flush=True)
     shutil.rmtree(work, ignore_errors=True)
     return landed, {one.name: {"batches": one.batches, "failed": one.failed} for one in own}
 
 
-def line(contestant: Contestant) -> str:
+def line(own_run: SystemRun) -> str:
     """The figures of the latest batch."""
-    last = contestant.batches[-1]
+    last = own_run.batches[-1]
     wrong = f"  {last['wrong_rows']:,} wrong rows" if last.get("wrong_rows") else ""
     return (
-        f"{contestant.name:<18}{last['seconds']:>8.2f} s{last['cpu_seconds']:>8.1f} s cpu"
+        f"{own_run.name:<18}{last['seconds']:>8.2f} s{last['cpu_seconds']:>8.1f} s cpu"
         f"{last['peak_memory'] / 1e9:>7.2f} GB{last['bytes_written'] / 1e6:>10.1f} MB written{wrong}"
     )
 

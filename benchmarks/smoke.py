@@ -241,9 +241,7 @@ def show(report: Figures) -> None:
             f"\nBoth sides have {outcome} after every step: {last['alluvium']['rows']:,} and {last['plain']['rows']:,}"
             f" at the end."
         )
-        print(
-            "Seconds: `dbt build`, or the script's work, in a running session. Whole process: with the check of the"
-        )
+        print("Seconds: `dbt build`, or the script's work, in a running session. Whole process: with the check of the")
         print("rows and, where a process has begun, the start of Python and the JVM.")
     if report.get("applied_files"):
         few, many = report["applied_files"]
