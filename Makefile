@@ -12,6 +12,8 @@ DEV_LOCK := requirements$(or $(SUFFIX),-dev).lock
 BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.alluvium-run
 DEV_STAMP := $(VENV)/.alluvium-dev
+BENCH_VENV := .venv-bench
+BENCH_STAMP := $(BENCH_VENV)/.alluvium-bench
 INPUTS := scripts/setup.py scripts/requirements-build.lock pyproject.toml $(wildcard alluvium/runtime/jars*.lock)
 LOCK := uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command "make lock"
 # One worker has the Spark session, the other one the tests without it.
@@ -30,7 +32,7 @@ demo demo-changes test test-all statements compare-targets: export ALLUVIUM_DRIV
 
 export PYTHON SPARK
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo demo-changes test test-all lint bench-smoke bench-entities profile statements compare-targets transcript lock clean require-python
+.PHONY: help setup setup-bench setup-dev demo demo-changes test test-all lint bench bench-smoke bench-entities performance profile statements compare-targets transcript lock clean require-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -38,6 +40,8 @@ help: ## this list
 setup: $(RUN_STAMP) ## environment and jars; the other targets call it
 
 setup-dev: $(DEV_STAMP) ## setup, and what the tests and linters need
+
+setup-bench: $(BENCH_STAMP) ## setup, and what the systems without Spark and the plots need, in .venv-bench
 
 demo: $(RUN_STAMP) ## land and build the source systems
 	@$(BIN)/python -m scripts.demo $(DEMO_TARGET)
@@ -57,11 +61,17 @@ lint: $(DEV_STAMP) ## ruff, mypy, sqlfluff
 	$(BIN)/mypy $(LINTED)
 	$(BIN)/sqlfluff lint models
 
-bench-smoke: $(RUN_STAMP) ## 1 M envelopes, 1 % changes, nothing new; beside plain PySpark
-	@$(BIN)/python -m benchmarks.smoke
+bench-smoke: $(RUN_STAMP) ## 100,000 envelopes, 1 % changes, nothing new; beside plain PySpark, with limits for the ratios
+	@$(BIN)/python -m benchmarks.smoke --rows 100000 --session warm $(BENCH_ARGS)
+
+bench: $(BENCH_STAMP) ## `make bench BENCH_ARGS="run table_1m"`: scenarios of benchmarks/scenarios.yml; `--help` lists the commands
+	@$(BIN)/python -m benchmarks $(or $(BENCH_ARGS),list)
+
+performance: $(BENCH_STAMP) ## write docs/performance.md and its plots from benchmarks/results
+	@$(BIN)/python -m benchmarks report
 
 bench-entities: $(RUN_STAMP) ## 100 small tables on a server: the first build, and one with nothing new
-	@$(BIN)/python -m benchmarks.many_entities
+	@$(BIN)/python -m benchmarks.many_entities $(BENCH_ARGS)
 
 profile: $(RUN_STAMP) ## where the seconds of a build go: statements, Spark's jobs, planning; cold and on a server
 	@$(BIN)/python -m benchmarks.profile
@@ -79,6 +89,7 @@ lock: ## write the .lock files anew from the .in files (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: 'pipx install uv', then run it again." >&2; exit 1; }
 	for name in requirements scripts/requirements-build scripts/requirements-uv; do $(LOCK) --upgrade $$name.in -o $$name.lock || exit 1; done
 	$(LOCK) --upgrade requirements-dev.in -c requirements.lock -o requirements-dev.lock
+	$(LOCK) --upgrade requirements-bench.in -c requirements.lock -o requirements-bench.lock
 	# What is in the file already is kept, so that nothing but Spark differs.
 	cp requirements-dev.lock requirements-spark4.lock
 	$(LOCK) requirements-dev.in --override requirements-spark4.in -o requirements-spark4.lock
@@ -92,6 +103,12 @@ $(RUN_STAMP): $(RUN_LOCK) $(INPUTS) $(BIN)/python | require-python
 
 $(DEV_STAMP): $(DEV_LOCK) $(INPUTS) $(BIN)/python | require-python
 	@$(BOOTSTRAP) scripts/setup.py --dev
+
+# The pip of the other environment: where Python has no ensurepip, a new one has none.
+$(BENCH_STAMP): requirements-bench.lock | $(RUN_STAMP)
+	@$(BIN)/python -m venv --clear --without-pip $(BENCH_VENV)
+	@$(BIN)/python -m pip --quiet --python $(BENCH_VENV)/bin/python install --require-hashes -r requirements-bench.lock
+	@touch $@
 
 $(BIN)/python: ;
 

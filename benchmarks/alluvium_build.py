@@ -1,37 +1,52 @@
-"""One `dbt build` of the benchmark's project, in a process of its own; its figures as JSON on a file."""
+"""`dbt build` of the benchmark's project, in a process with a running session."""
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import side
-from benchmarks.project import CHANGE_LOG, LISTING, LIVING
+from benchmarks.project import CHANGE_LOG, LISTING
 
 
-def build(project: Path) -> dict[str, Any]:
-    """Runs `dbt build`; the session runs already, dbt is imported already.
+def build(project: Path, *arguments: str) -> dict[str, Any]:
+    """Runs `dbt build`; the session runs already.
+
+    Args:
+        project: its directory.
+        arguments: further ones of `dbt build`.
 
     Returns:
         `seconds` of the whole command, and `models`, seconds by model.
 
     Raises:
-        SystemExit: dbt failed.
+        RuntimeError: dbt failed.
+    """
+    started = time.monotonic()
+    results: Any = invoke(project, "build", *arguments)
+    seconds = time.monotonic() - started
+    models = {result.node.name: result.execution_time for result in results if result.node.resource_type == "model"}
+    return {"seconds": seconds, "models": models}
+
+
+def invoke(project: Path, command: str, *arguments: str) -> Any:
+    """Runs a dbt command in this process and returns its result.
+
+    Args:
+        project: directory of the project, which has its profile.
+        command: such as `build`.
+        arguments: of the command.
+
+    Raises:
+        RuntimeError: dbt failed.
     """
     from dbt.cli.main import dbtRunner
 
-    runner = dbtRunner()
-    started = time.monotonic()
-    outcome = runner.invoke(["--quiet", "build", "--project-dir", str(project), "--profiles-dir", str(project)])
-    seconds = time.monotonic() - started
+    places = ("--project-dir", str(project), "--profiles-dir", str(project))
+    outcome = dbtRunner().invoke(["--quiet", command, *places, *arguments])
     if not outcome.success:
-        sys.exit(f"bench-smoke: dbt build failed: {outcome.exception or 'see above'}")
-    results: Any = outcome.result
-    models = {result.node.name: result.execution_time for result in results if result.node.resource_type == "model"}
-    return {"seconds": seconds, "models": models}
+        raise RuntimeError(f"dbt {command} failed: {outcome.exception or 'see above'}")
+    return outcome.result
 
 
 def fill_ledger(spark: Any) -> int:
@@ -46,18 +61,3 @@ def fill_ledger(spark: Any) -> int:
         where not exists (select 1 from silver.cdc_file_ledger as known where known.file_path = _metadata.file_path)
     """)
     return int(spark.table("silver.cdc_file_ledger").count())
-
-
-def main(arguments: list[str]) -> None:
-    """Runs one step; the arguments are the step (build, fill), the project, the home and the file for the figures."""
-    step, project, home, figures = arguments[0], *map(Path, arguments[1:])
-    spark = side.session(home)
-    if step == "fill":
-        found: dict[str, Any] = {"ledger_rows": fill_ledger(spark)}
-    else:
-        found = build(project) | side.content(spark, f"silver.{LIVING}")
-    figures.write_text(json.dumps(found), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

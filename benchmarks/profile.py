@@ -135,9 +135,8 @@ def steps(
     folder: Path, environment: dict[str, str], target: str, entity: str, rows: int
 ) -> Iterator[tuple[str, float, float, list[Statement]]]:
     """Land and build; yields name, start, end and statements of each step, whose dbt is a process of its own."""
-    offsets: dict[int, int] = {}
-    for step, lines in generator.steps(rows).items():
-        generator.land(folder / "landing" / entity, lines, offsets)
+    stream = generator.Stream(generator.Shape(rows), folder / "landing" / entity, entity)
+    for step, _ in generator.steps(stream):
         logs = folder / f"{entity}, {step}"
         started = time.time()
         run(

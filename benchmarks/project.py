@@ -47,6 +47,10 @@ def write_project(
     location: Path,
     entities: Sequence[str] = (ENTITY,),
     models: Sequence[str] = (CHANGE_LOG, STATE, LIVING),
+    *,
+    columns: Mapping[str, str] = COLUMNS,
+    using: str = "json",
+    cdc: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes the project.
 
@@ -55,16 +59,21 @@ def write_project(
         location: folder that the files land in; of several entities, below it in a folder each.
         entities: names of the tables, which have the same columns.
         models: names of the models that each has, as those of `ENTITY`.
+        columns: Spark types by column.
+        using: format of the files: json, avro or parquet.
+        cdc: further options of `meta.cdc`.
     """
     folder.mkdir(parents=True)
     shutil.copytree(REPOSITORY / "macros", folder / "macros")
-    shutil.copyfile(REPOSITORY / "profiles.yml", folder / "profiles.yml")
+    copy_profile(folder)
     project: dict[str, Any] = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text(encoding="utf-8"))
     for paths in [key for key in project if key.endswith("-paths")]:
         del project[paths]
     del project["models"]["alluvium"]["gold"]  # else dbt warns of a configuration that nothing uses
-    _write_yaml(folder / "dbt_project.yml", project | {"model-paths": ["models"], "macro-paths": ["macros"]})
-    _write_yaml(folder / "models" / "bronze" / "_bench__sources.yml", _sources(location, entities))
+    write_yaml(folder / "dbt_project.yml", project | {"model-paths": ["models"], "macro-paths": ["macros"]})
+    write_yaml(
+        folder / "models" / "bronze" / "_bench__sources.yml", _sources(location, entities, columns, using, cdc or {})
+    )
     (folder / "models" / "silver").mkdir()
     for model in models:
         sql = _model_sql(model)
@@ -87,8 +96,10 @@ def _model_sql(model: str) -> str:
     return renamed
 
 
-def _sources(location: Path, entities: Sequence[str]) -> dict[str, Any]:
-    cdc = {
+def _sources(
+    location: Path, entities: Sequence[str], columns: Mapping[str, str], using: str, cdc: Mapping[str, Any]
+) -> dict[str, Any]:
+    options = {
         "connector": "postgresql",
         "shape": "envelope",
         "key": ["id"],
@@ -99,15 +110,22 @@ def _sources(location: Path, entities: Sequence[str]) -> dict[str, Any]:
         {
             "name": entity,
             "identifier": f"{SOURCE}__{entity}",
-            "external": {"location": str(location if len(entities) == 1 else location / entity), "using": "json"},
-            "config": {"meta": {"cdc": cdc}},
-            "columns": [{"name": name, "data_type": data_type} for name, data_type in COLUMNS.items()],
+            "external": {"location": str(location if len(entities) == 1 else location / entity), "using": using},
+            "config": {"meta": {"cdc": options | dict(cdc)}},
+            "columns": [{"name": name, "data_type": data_type} for name, data_type in columns.items()],
         }
         for entity in entities
     ]
     return {"version": 2, "sources": [{"name": SOURCE, "schema": "bronze", "tables": tables}]}
 
 
-def _write_yaml(path: Path, document: Mapping[str, Any]) -> None:
+def copy_profile(folder: Path) -> None:
+    """Puts the repository's profile into a project; makes the folder if it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(REPOSITORY / "profiles.yml", folder / "profiles.yml")
+
+
+def write_yaml(path: Path, document: Mapping[str, Any]) -> None:
+    """Writes a document; makes the folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(dict(document), sort_keys=False), encoding="utf-8")

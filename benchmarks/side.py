@@ -1,4 +1,4 @@
-"""What the two sides of the benchmark share: the session, and the sum of a table that both must agree on."""
+"""The Spark session that the systems under test have."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import jinja2
 import yaml
-
-from benchmarks.generator import COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,13 +23,3 @@ def session(home: Path) -> SparkSession:
     template = jinja2.Template(PROFILES.read_text(encoding="utf-8"))
     profile = yaml.safe_load(template.render(env_var=os.environ.get))["alluvium"]
     return launcher.get_or_create(profile["outputs"][profile["target"]]["server_side_parameters"], home)
-
-
-def content(spark: SparkSession, table: str) -> dict[str, int | str]:
-    """Number of rows, and a sum over the hash of every row that does not depend on their order."""
-    columns = ", ".join(COLUMNS)
-    row = spark.sql(f"""
-        select count(*) as row_count, sum(cast(xxhash64(to_json(struct({columns}))) as decimal(38, 0))) as hash
-        from {table}
-    """).collect()[0]
-    return {"rows": row["row_count"], "hash": str(row["hash"])}

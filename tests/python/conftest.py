@@ -35,6 +35,7 @@ WITHOUT_SPARK = (
     "builds",
     "serve",
     "emr",
+    "bench",
     "hudi",
 )
 

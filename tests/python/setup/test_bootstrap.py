@@ -181,7 +181,8 @@ def test_debian_without_ensurepip_uses_the_wheel_of_apt(
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements", "requirements-dev", "requirements-spark4", "scripts/requirements-build"]
+    "name",
+    ["requirements", "requirements-bench", "requirements-dev", "requirements-spark4", "scripts/requirements-build"],
 )
 def test_locks_have_hashes_and_name_no_index(name: str) -> None:
     text = (ROOT / f"{name}.lock").read_text(encoding="utf-8")
