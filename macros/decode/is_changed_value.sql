@@ -33,8 +33,8 @@
 
 
 {#
-    The same of a value in the log, or nothing for types that have none such. The digits of a decimal are counted only
-    where it is not written as Spark would write it.
+    The same, or that a time was sent in a smaller unit; nothing for types that can be neither. The digits of a decimal
+    are counted only where it is not written as Spark would write it.
 #}
 {% macro _is_another_value(column, feed, text, value) %}
     {%- set changed = alluvium._is_changed_value(column, text, value) -%}

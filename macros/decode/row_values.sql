@@ -26,8 +26,8 @@ if(
 {#
     Columns that are decoded in one expression over an array, for whose statement a thousand are no more than one:
     `sets` of twenty or more that have the type and all options in common; and by name the `places` of all columns in
-    the record, and of those in a set that and their place in it. A set is written like a column, of which `place` and
-    `nth` are variables.
+    the record, and of those in a set their place in it. A set is written like a column whose places are variables:
+    `place` in the record, `nth` in the set.
 #}
 {% macro _columns_alike(feed) %}
     {%- if feed.columns_alike -%}
@@ -37,7 +37,8 @@ if(
     {%- for column in alluvium._declared_columns(feed) -%}
         {%- do places.update({column.name: loop.index0}) -%}
         {%- set kind = tojson([
-            column.data_type, column.cdc, alluvium._may_be_unavailable(column, feed),
+            column.data_type, column.cdc, column in (feed.unlisted_columns or []),
+            alluvium._may_be_unavailable(column, feed),
             alluvium._ops_decided_without(column.name, feed),
         ], sort_keys=true) -%}
         {%- do by_kind.setdefault(kind, []).append(column)
@@ -60,11 +61,15 @@ if(
 
 {# The columns that are decoded one by one, and the sets of those that are not. #}
 {% macro _columns_to_decode(feed) %}
-    {%- set alike, columns = alluvium._columns_alike(feed), [] -%}
-    {%- for column in alluvium._declared_columns(feed) if column.name not in alike.members -%}
-        {%- do columns.append(column) -%}
-    {%- endfor -%}
-    {{ return(columns + alike.sets) }}
+    {%- set alike = alluvium._columns_alike(feed) -%}
+    {{ return(alluvium._declared_columns(feed) | rejectattr("name", "in", alike.members) | list + alike.sets) }}
+{% endmacro %}
+
+
+{# Those of them that the table has, too. #}
+{% macro _listed_to_decode(feed) %}
+    {%- set unlisted = (feed.unlisted_columns or []) | map(attribute="name") | list -%}
+    {{ return(alluvium._columns_to_decode(feed) | rejectattr("name", "in", unlisted) | list) }}
 {% endmacro %}
 
 
@@ -75,8 +80,8 @@ if(
 
 
 {#
-    The columns of which conditions hold, as one text, NULL where there is none, and `none` without conditions, which
-    are pairs of a column, or set, and SQL. Spark (3.5.7) compiles it, and not what is inside of a lambda, which takes
+    The columns whose conditions hold, as one text; NULL where there is none, and `none` without conditions. A condition
+    is a pair: a column or set, and SQL. Spark (3.5.7) compiles it, and not what is inside of a lambda, which takes
     several times as long.
 #}
 {% macro _columns_where(conditions) %}

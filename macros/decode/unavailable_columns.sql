@@ -5,7 +5,7 @@
 #}
 {% macro _unavailable_columns(feed) %}
     {%- set names = [] -%}
-    {%- for column in alluvium._columns_to_decode(feed) if alluvium._may_be_unavailable(column, feed) -%}
+    {%- for column in alluvium._listed_to_decode(feed) if alluvium._may_be_unavailable(column, feed) -%}
         {%- set of_column = alluvium._names_if_unavailable(column, feed) -%}
         {%- do names.append(
             "flatten(" ~ alluvium._of_each(column, of_column) ~ ")" if column.names else of_column | indent(4)
@@ -74,7 +74,7 @@ end
     {%- set rules, conditions = alluvium._unavailable_values_of(feed), [] -%}
     {%- set is_altered =
         feed.shape == "envelope" and rules.placeholder and feed.replica_identity == rules.placeholder.complete_with -%}
-    {%- for column in alluvium._columns_to_decode(feed)
+    {%- for column in alluvium._listed_to_decode(feed)
         if column.name not in feed.key and alluvium._base_type(column.data_type) in rules.types -%}
         {%- set placeholder = alluvium._is_placeholder(column, feed) -%}
         {%- set condition -%}

@@ -50,3 +50,22 @@ def test_calls_of_macros_grow_with_the_columns(
         counts.append(calls)
     assert counts[0] > 20
     assert counts[2] - counts[1] == counts[1] - counts[0], counts
+
+
+@pytest.mark.parametrize("width", [1, 20])
+def test_column_that_the_table_leaves_out_is_never_unavailable(width: int) -> None:
+    """Twenty are a set, of another than those of the same kind that the table has."""
+    unlisted = [column(f"unlisted_{number}") for number in range(width)]
+    listed = [column("id", "int"), *(column(f"listed_{number}") for number in range(width))]
+    made = feed(columns=listed, unlisted_columns=unlisted)
+    macros = Renderer()
+    unavailable = macros.render("_unavailable_columns", made)
+    sets = macros.render("_columns_alike", made)["sets"]
+    assert [len({name.partition("_")[0] for name in one["names"]}) for one in sets] == [1, 1] * (width == 20)
+    assert unavailable.count("case") == 1
+    if width == 20:
+        assert f"places__{sets[0]['number']}" in unavailable
+        assert sets[0]["names"][0] == "listed_0"
+    else:
+        assert "'listed_0'" in unavailable
+        assert "unlisted" not in unavailable
