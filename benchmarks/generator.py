@@ -310,7 +310,7 @@ def records(shape: Shape, events: pa.Table, entity: str) -> pa.Table:
     row = image(shape, keys, lsns, lsns)
     row["name"] = pc.if_else(events["has_name"].combine_chunks(), row["name"], PLACEHOLDER)
     deleted = pc.equal(ops, "d")
-    # With the replica identity DEFAULT the image before a delete has the key only; a column NOT NULL is empty.
+    # With the replica identity DEFAULT a delete's before image has only the key; a column NOT NULL is empty.
     blank = {name: pa.nulls(len(keys), values.type) for name, values in row.items()}
     before = blank | {"id": keys, "name": pa.array([""] * len(keys))}
     commits = pc.if_else(pc.equal(ops, "r"), "null", join('"', pc.subtract(lsns, LSN_STEP), '"'))

@@ -226,14 +226,6 @@ def _finished(scenario: str) -> Callable[[Results], Range | None]:
     )
 
 
-def _idle(results: Results) -> Range | None:
-    return _seconds("table_1m", IDLE)(results)
-
-
-def _entities(results: Results) -> Range | None:
-    return _seconds("entities", IDLE)(results)
-
-
 SCATTERED, FEW, RECENT, IDLE = "1 % scattered", "0.01 % scattered", "10,000 recent keys", "nothing new"
 TARGETS = (
     Target("First load, 1 M, against the script", 1.3, "", "", Ratio("table_1m", FIRST_LOAD)),
@@ -252,42 +244,15 @@ TARGETS = (
         "",
         Ratio("table_5m", FIRST_LOAD, "merge_log"),
     ),
-    Target(
-        "First load, 0.5 M JSON, cold, against decode to Delta",
-        2.0,
-        "",
-        "",
-        Ratio("formats_cold", FIRST_LOAD, "decode"),
-    ),
-    Target(
-        "First load, 0.5 M gzip, cold, against decode to Delta",
-        2.0,
-        "",
-        "",
-        Ratio("formats_cold", FIRST_LOAD, "decode", format_name="json_gzip"),
-    ),
-    Target(
-        "First load, 0.5 M Avro, cold, against decode to Delta",
-        2.0,
-        "",
-        "",
-        Ratio("formats_cold", FIRST_LOAD, "decode", format_name="avro"),
-    ),
-    Target(
-        "First load, 0.5 M Parquet, cold, against decode to Delta",
-        2.0,
-        "",
-        "",
-        Ratio("formats_cold", FIRST_LOAD, "decode", format_name="parquet"),
-    ),
     *(
         Target(
-            f"First load, 0.5 M {title}, warm, against decode to Delta",
-            1.6,
+            f"First load, 0.5 M {title}, {session}, against decode to Delta",
+            at_most,
             "",
             "",
-            Ratio("formats", FIRST_LOAD, "decode", format_name=name),
+            Ratio(scenario, FIRST_LOAD, "decode", format_name=name),
         )
+        for scenario, session, at_most in (("formats_cold", "cold", 2.0), ("formats", "warm", 1.6))
         for name, title in (("json", "JSON"), ("json_gzip", "gzip"), ("avro", "Avro"), ("parquet", "Parquet"))
     ),
     Target("CPU seconds per event, gzip against JSON", 1.2, "", "", _cpu_against_json("json_gzip")),
@@ -298,8 +263,8 @@ TARGETS = (
     Target("1 % scattered keys of 5 M, against the script", 0.5, "", "", Ratio("table_5m", SCATTERED)),
     Target("1 % scattered keys of 20 M, against the script", 0.25, "", "", Ratio("table_20m", SCATTERED)),
     Target("0.01 % of the keys of 5 M", 5, "s", "", _seconds("table_5m", FEW)),
-    Target("Nothing new, one table", 1, "s", "4 s", _idle),
-    Target("Nothing new, 100 entities", 30, "s", "", _entities),
+    Target("Nothing new, one table", 1, "s", "4 s", _seconds("table_1m", IDLE)),
+    Target("Nothing new, 100 entities", 30, "s", "", _seconds("entities", IDLE)),
     Target("A batch of recent keys, 5 M against 1 M", 1.2, "", "", _growth("table_1m", "table_5m")),
     Target("A batch of recent keys, 20 M against 5 M", 1.2, "", "", _growth("table_5m", "table_20m")),
     Target(

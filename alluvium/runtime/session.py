@@ -16,6 +16,7 @@ from alluvium import AlluviumError
 from alluvium.runtime import jars, java, object_storage, yarn
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -208,7 +209,11 @@ def claim(url: str) -> None:
 
 def is_alive(spark: SparkSession) -> bool:
     """Whether the session's JVM runs; one that was killed, or had no memory left, has gone without a word."""
-    process: subprocess.Popen[bytes] | None = getattr(spark.sparkContext._gateway, "proc", None)
+    return _has_jvm(spark.sparkContext)
+
+
+def _has_jvm(context: SparkContext) -> bool:
+    process: subprocess.Popen[bytes] | None = getattr(context._gateway, "proc", None)
     return process is None or process.poll() is None
 
 
@@ -223,9 +228,8 @@ def has_ended() -> bool:
     context = SparkContext._active_spark_context
     if context is None:
         return False
-    process: subprocess.Popen[bytes] | None = getattr(context._gateway, "proc", None)
     try:
-        return (process is not None and process.poll() is not None) or bool(context._jsc.sc().isStopped())
+        return not _has_jvm(context) or bool(context._jsc.sc().isStopped())
     except (Py4JError, OSError):
         return True
 
