@@ -32,7 +32,7 @@ demo demo-changes test test-all statements compare-targets: export ALLUVIUM_DRIV
 
 export PYTHON SPARK
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench setup-dev demo demo-changes test test-all lint bench bench-smoke bench-entities performance profile statements compare-targets transcript lock clean require-python
+.PHONY: help setup setup-bench setup-dev demo demo-changes test test-all lint bench bench-smoke bench-entities guards performance profile statements compare-targets transcript lock clean require-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | awk -F@ '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -72,6 +72,9 @@ performance: $(BENCH_STAMP) ## write docs/performance.md and its plots from benc
 
 bench-entities: $(RUN_STAMP) ## 100 small tables on a server: the first build, and one with nothing new
 	@$(BIN)/python -m benchmarks.many_entities $(BENCH_ARGS)
+
+guards: $(RUN_STAMP) ## what each guard of a change log costs, in processor time per event
+	@$(BIN)/python -m benchmarks.guards $(BENCH_ARGS)
 
 profile: $(RUN_STAMP) ## where the seconds of a build go: statements, Spark's jobs, planning; cold and on a server
 	@$(BIN)/python -m benchmarks.profile

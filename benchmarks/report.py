@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.process import BENCH_PYTHON
 from benchmarks.project import REPOSITORY
 from benchmarks.summary import (
+    ALL_GUARDS,
     FIRST_LOAD,
     MANY_BATCHES,
     TARGETS,
@@ -72,6 +73,7 @@ def text(results: Results) -> str:
         *_targets(results),
         "",
         *_image(own.get("before_after")),
+        *_guards(results),
         "## Losing cases",
         "",
         *_losing(results),
@@ -142,6 +144,28 @@ def _targets(results: Results) -> list[str]:
         before = target.before or (target.after.before(results) if isinstance(target.after, Ratio) else "")
         rows.append((target.what, limit, before or "not measured", shown, met))
     return table(("what", "target", "before", "after", "met"), rows)
+
+
+def _guards(results: Results) -> list[str]:
+    """What each guard costs; nothing if it was not measured."""
+    costs = results.guard_costs()
+    if not costs:
+        return []
+    guards = results.guards
+    return [
+        "## What each guard costs",
+        "",
+        "`make guards` runs the query of a change log with all of its guards, without each of them, and the script's "
+        "own, in turns in one warm process, and writes nothing. Processor time per event; medians of "
+        f"{len(guards['queries'][ALL_GUARDS]['cpu_seconds'])} rounds over {guards['events']:,} events, commit "
+        f"{guards['commit']}, {guards['machine']}. The costs do not add up: Spark shares what several guards read.",
+        "",
+        *table(
+            ("query", "microseconds per event", "saved"),
+            ((name, number(cost), number(saved) if saved else "") for name, cost, saved in costs),
+        ),
+        "",
+    ]
 
 
 def _losing(results: Results) -> list[str]:

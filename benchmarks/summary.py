@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 FIRST_LOAD = "first load"
 BEFORE = "before"
+GUARDS = "guards"
+# The queries of `guards.py` that are beside those without one guard.
+ALL_GUARDS, SCRIPT = "all guards", "the script's from_json, without any guard"
 # From so many batches on a phase has a 95th percentile and a slope.
 MANY_BATCHES = 20
 
@@ -60,16 +63,19 @@ class Results:
     Attributes:
         scenarios: by name, as `runner.run` writes them.
         before: figures of the commit that the targets start from.
+        guards: what each guard costs, as `guards.main` writes it.
     """
 
     scenarios: dict[str, Any]
     before: dict[str, Any]
+    guards: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path) -> Results:
         """The JSON files of a folder."""
         found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
-        return cls({name: result for name, result in found.items() if name != BEFORE}, found.get(BEFORE, {}))
+        before, guards = found.pop(BEFORE, {}), found.pop(GUARDS, {})
+        return cls(found, before, guards)
 
     def case(self, scenario: str, format_name: str = "json") -> dict[str, Any]:
         """What was measured with one format; empty if nothing was."""
@@ -133,6 +139,21 @@ class Results:
                     if figures["failed"]:
                         yield case["format"], system, figures["failed"]
                         break
+
+    def guard_costs(self) -> list[tuple[str, float, float]]:
+        """Query, its processor microseconds per event, and how many fewer these are than with all guards.
+
+        The dearest guard first; around the guards, the query with all and the script's. Empty if nothing was measured.
+        """
+        typical = {
+            name: median(own["cpu_seconds"]) * 1e6 / self.guards["events"]
+            for name, own in self.guards.get("queries", {}).items()
+        }
+        if not typical:
+            return []
+        costs = [(name, cost, typical[ALL_GUARDS] - cost) for name, cost in typical.items()]
+        places = {ALL_GUARDS: -1, SCRIPT: 1}
+        return sorted(costs, key=lambda row: (places.get(row[0], 0), -row[2]))
 
     def phases(self, scenario: str) -> list[str]:
         """The first load and the phases, in their order."""

@@ -27,6 +27,7 @@
                 if alluvium._reads_own_log(model) -%}
             {%- do properties.update(alluvium._properties_of_columns()) -%}
             {%- do properties.update(alluvium._key_conflict_properties()) -%}
+            {%- do properties.update(alluvium._properties_of_columns_left_out()) -%}
             {%- do properties.update(alluvium._commit_properties_of_hudi(this)) if alluvium._is_hudi() -%}
             {%- do alluvium._remember("is_written", this, true) -%}
             {%- do alluvium._set_properties(

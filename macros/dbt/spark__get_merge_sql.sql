@@ -35,6 +35,7 @@
             )
         ) }}
     {%- endif -%}
+    {%- do feed.update({"columns_left_out": alluvium._columns_left_out(feed)}) -%}
     {{ return(alluvium._guarded_merge_sql(
         target, source, feed, columns, cdc.delete_policy or "soft", alluvium._remembered_resets()
     )) }}

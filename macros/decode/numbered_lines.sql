@@ -9,7 +9,7 @@ parsed as (
     select
         *,
         from_json(
-            concat('[', {{ alluvium._with_quoted_constants("value") }}, ',{"line_length":', octet_length(value), '}]'),
+            {{ alluvium._with_line_length(alluvium._with_quoted_constants("value")) }},
             'array<{{ alluvium._record_type(feed) }}>',
             {{ alluvium._json_options(["allowSingleQuotes", "allowNonNumericNumbers"]) }}
         ) as lines
@@ -70,6 +70,11 @@ numbered as (
     from {{ "keyed" if keys_of_lines else "judged" }}
 )
 {%- endmacro %}
+
+
+{% macro _with_line_length(json) %}
+    {{ return("concat('[', " ~ json ~ ", ',{\"line_length\":', octet_length(value), '}]')") }}
+{% endmacro %}
 
 
 {% macro _typed_values(feed) -%}

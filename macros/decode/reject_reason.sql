@@ -23,8 +23,7 @@
         when read_error is not null then concat('unreadable_file: ', read_error)
         {%- if feed.format == "json" %}
         {#- Spark's JSON reader puts U+FFFD for bytes that are not UTF-8 and says nothing. #}
-        when value is not null
-            and value <> decode(cast(value as binary), 'UTF-8')
+        when {{ alluvium._is_invalid_utf8("value") }}
             and not coalesce({{ alluvium._is_decided_despite_text(feed) }}, false)
             then 'invalid_utf8'
         {%- endif %}
@@ -48,6 +47,11 @@
         {%- endif %}
     end
 {%- endmacro %}
+
+
+{% macro _is_invalid_utf8(text) %}
+    {{ return(text ~ " is not null and " ~ text ~ " <> decode(cast(" ~ text ~ " as binary), 'UTF-8')") }}
+{% endmacro %}
 
 
 {#

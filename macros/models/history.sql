@@ -50,6 +50,7 @@
     {%- set resets =
         alluvium._resets_of_history(change_log, feed, batches, alluvium._logs_snapshotted_with(feed, snapshotted_with))
         if batches else [] -%}
+    {%- do alluvium._ask_for_columns_left_out(change_log, feed, batches) if batches -%}
     {{ return(alluvium._whole_body(
         alluvium._history_sql(change_log, feed, tracked if collapse_unchanged else none, batches, resets)
     )) }}

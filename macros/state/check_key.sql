@@ -35,18 +35,6 @@
 {% endmacro %}
 
 
-{# Delta skips the files of the state that hold none of the keys, where they are whole numbers. #}
-{% macro _has_key_within(feed, news) -%}
-    {%- set is_number = alluvium._base_type(
-            alluvium._column_of(feed, feed.key[0]).data_type
-        ) in ["tinyint", "smallint", "int", "bigint"] -%}
-    {{ return(
-        alluvium._quoted_identifier(feed.key[0]) ~ " between " ~ news.lowest_key ~ " and " ~ news.highest_key
-        if is_number and news.lowest_key is not none else "true"
-    ) }}
-{%- endmacro %}
-
-
 {#
     A create that another delete of its key goes with in one transaction is a swap of keys. Snapshots of MongoDB and SQL
     Server may have rows that the stream creates later.
@@ -142,7 +130,7 @@ preceded as (
             {{ key | join(",\n            ") }},
             {{ event.format("not _is_deleted") }} as before
         from {{ this }}
-        where {{ alluvium._has_key_within(feed, news) }}
+        where {{ alluvium._has_key_within(feed, news) or "true" }}
     ) as state on followed.before_here is null and {{ alluvium._same_key(feed, "followed", "state") }}
     {%- endif %}
 )

@@ -5,6 +5,8 @@
     lies below it, also rows that no event names.
 #}
 {% macro _guarded_merge_sql(target, source, feed, columns, delete_policy, resets) -%}
+    {%- do feed.update({"columns_left_out": alluvium._columns_of_unavailable_values(feed)})
+        if feed.columns_left_out is not defined -%}
     {%- set values, unmatched_values = {}, {} -%}
     {%- for name in columns -%}
         {%- do
@@ -13,7 +15,7 @@
         {%- do unmatched_values.update({name: value}) if value != "target." ~ alluvium._quoted_identifier(name) -%}
     {%- endfor -%}
     {{ return(alluvium._merge_sql(target, source, {
-        "on": alluvium._same_key(feed, "target", "source"),
+        "on": alluvium._is_merged_on(feed),
         "update_when": alluvium._changes_its_row(feed, delete_policy, resets),
         "set": values,
         "insert": alluvium._source_values(columns),
@@ -48,7 +50,7 @@ source._cdc_position {{ ">=" if is_contested else ">" }} target._cdc_position
 {%- if delete_policy == "soft" and not is_contested %}
 or source._cdc_image_position > coalesce(target._cdc_image_position, '')
 {%- endif %}
-{%- if alluvium._columns_of_unavailable_values(feed) and not is_contested %}
+{%- if feed.columns_left_out and not is_contested %}
 or {{ alluvium._brings_unavailable_value(feed, delete_policy) }}
 {%- endif %}
 {%- if resets %}

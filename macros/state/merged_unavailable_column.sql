@@ -23,14 +23,9 @@
         {{ return(false) }}
     {%- endif -%}
     {%- if name in ["_cdc_value_positions", "_cdc_moved_columns", "_cdc_unresolved_columns"] -%}
-        {{ return(alluvium._columns_of_unavailable_values(feed) | length > 0) }}
+        {{ return(feed.columns_left_out | length > 0) }}
     {%- endif -%}
-    {#-
-        Of one column alone: a merge asks for each, and a table of 300 columns took 40 s to render where each asked
-        about all.
-    -#}
-    {%- set column = feed.columns | selectattr("name", "equalto", name) | first -%}
-    {{ return(column is defined and alluvium._may_be_unavailable(column, feed)) }}
+    {{ return(name in feed.columns_left_out) }}
 {% endmacro %}
 
 
@@ -47,7 +42,7 @@
     {%- set positions -%}
         map_filter(
                 map_from_entries(transform(
-                    {{ alluvium._literal_array(alluvium._columns_of_unavailable_values(feed)) }},
+                    {{ alluvium._literal_array(feed.columns_left_out) }},
                     name -> struct(name, {{ alluvium._latest_value_position("name") }})
                 )),
                 (name, position) -> position <> greatest(source._cdc_image_position, target._cdc_image_position)
@@ -61,7 +56,7 @@
 {% macro _merged_column_names(feed, names, after_delete) -%}
     {%- set merged -%}
         filter(
-                {{ alluvium._literal_array(alluvium._columns_of_unavailable_values(feed)) }},
+                {{ alluvium._literal_array(feed.columns_left_out) }},
                 name -> case {{ alluvium._latest_value_position("name") }}
                     when ''
                         then {{ after_delete }}
@@ -82,7 +77,7 @@
 #}
 {% macro _brings_unavailable_value(feed, delete_policy) -%}
     {{ "not target._is_deleted and " if delete_policy == "hard" }}exists(
-    {{ alluvium._literal_array(alluvium._columns_of_unavailable_values(feed)) }},
+    {{ alluvium._literal_array(feed.columns_left_out) }},
     name -> {{ alluvium._latest_value_position("name") }} > {{ alluvium._value_position("target", "name") }}
 )
 {%- endmacro %}

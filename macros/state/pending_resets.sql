@@ -12,7 +12,8 @@
     {%- if snapshotted_with or batches.after != batches.until -%}
         {%- set news =
             alluvium._query_rows(alluvium._new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
-        {%- do feed.update({"lacks_values": news.lacks_values}) -%}
+        {%- do alluvium._note_columns_left_out(feed, news.left_out) -%}
+        {%- do alluvium._note_key_range(news) -%}
         {%- do alluvium._require_no_broken_dump("current_state", change_log, feed, batches, known)
             if feed.full_dumps and known -%}
         {%- if news.has_whole_deletes -%}

@@ -108,13 +108,11 @@ select
     max(if(is_reset, position, null)) as newest_reset,
     min(snapshot) as oldest_snapshot,
     max(snapshot) as newest_snapshot,
-    coalesce(max(lacks_values), false) as lacks_values
-    {%- if alluvium._may_check_key(feed) %},
-    count_if(is_own and op = 'c') as create_count,
-    count_if(is_own and op in ('u', 'd')) as other_count,
+    {{ alluvium._columns_left_out_of_batch("left_out") }} as left_out,
+    count_if(op = 'c') as create_count,
+    count_if(op in ('u', 'd')) as other_count,
     min(key_value) as lowest_key,
     max(key_value) as highest_key
-    {%- endif %}
     {%- if alluvium._has_undeclared_identity(feed) %},
     {#- Key-only images are all alike: NULL, or the defaults of the columns. #}
     coalesce(min(image_of_delete) <> max(image_of_delete), false) as has_whole_deletes
@@ -123,14 +121,12 @@ from (
     select
         true as is_own,
         {{ alluvium._image_of_delete(feed) }} as image_of_delete,
-        _cdc_unavailable_columns is not null as lacks_values,
+        {{ alluvium._columns_left_out_of_event(feed) }} as left_out,
         {{ alluvium._is_reset(feed) }} as is_reset,
         {{ alluvium._snapshot_of_row(feed) }} as snapshot,
-        {{ alluvium._reset_position(feed) }} as position
-        {%- if alluvium._may_check_key(feed) %},
+        {{ alluvium._reset_position(feed) }} as position,
         _cdc_op as op,
-        {{ alluvium._quoted_identifier(feed.key[0]) }} as key_value
-        {%- endif %}
+        {{ alluvium._key_as_number(feed) }} as key_value
     from {{ change_log }}
     where
         {%- if feed.full_dumps %}
@@ -147,14 +143,12 @@ from (
     select
         false as is_own,
         null as image_of_delete,
-        false as lacks_values,
+        null as left_out,
         true as is_reset,
         null as snapshot,
-        {{ alluvium._snapshot_start(feed) }} as position
-        {%- if alluvium._may_check_key(feed) %},
+        {{ alluvium._snapshot_start(feed) }} as position,
         null as op,
         null as key_value
-        {%- endif %}
     from {{ other }}
     where {{ alluvium._ends_snapshot(["last"]) }}
     {%- endfor %}

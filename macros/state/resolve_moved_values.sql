@@ -11,7 +11,8 @@
     {%- set since = alluvium._remembered("oldest_change", this) -%}
     {%- if alluvium._is_state(model) and since -%}
         {%- set feed = alluvium._feed_of_node("resolve_moved_values", model) -%}
-        {%- if alluvium._follows_moves(feed) and alluvium._has_moved_rows() -%}
+        {%- set may_have_moved = alluvium._follows_moves(feed) and alluvium._columns_left_out(feed) -%}
+        {%- if may_have_moved and alluvium._has_moved_rows() -%}
             {%- do alluvium._follow_moved_rows(
                     feed, alluvium._moved_rows_sql(since[:alluvium._source_position_length(feed)])
                 ) -%}

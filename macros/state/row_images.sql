@@ -9,12 +9,9 @@
     is looked for in other events, Spark then sorts them once, for this and for _latest_by_key.
 #}
 {% macro _row_images(from, feed, of_latest=false) -%}
-{#-
-    Where each of the events has its values, as in most batches, none is looked for in others (_pending_resets says so
-    of a state's).
--#}
-{%- set has_all_values = feed.lacks_values is sameas false and not alluvium._has_reused_keys(feed) -%}
-{%- set held = [] if has_all_values else alluvium._columns_of_unavailable_values(feed) -%}
+{#- Where each of the events has its values, as in most batches, none is looked for in others. -#}
+{%- set is_asked = feed.filled_columns is defined and not alluvium._has_reused_keys(feed) -%}
+{%- set held = feed.filled_columns if is_asked else alluvium._columns_of_unavailable_values(feed) -%}
 {%- set image = [] -%}
 {%- for name in alluvium._names_outside_key(feed) -%}
     {%- set column = alluvium._quoted_identifier(name) -%}

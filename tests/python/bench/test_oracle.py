@@ -52,7 +52,7 @@ def digest_of(rows: dict[int, str]) -> Digest:
     return Digest(len(rows), sum(map(row_hash, rows.values())))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(shape=SHAPES, batches=st.integers(0, 4))
 def test_expected_rows_are_those_of_a_naive_reading(
     shape: Shape, batches: int, tmp_path_factory: pytest.TempPathFactory

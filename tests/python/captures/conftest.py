@@ -9,12 +9,9 @@ from .landing import tables_of
 from .pipeline import Case, Pipeline
 from .plugin import corpora
 
-# What `make test` builds, and at which checkpoints (counted from the last one, -1): JSON with and without schema, both
-# engines (real files of Avro are in tests/python/pipeline). `make test-all` builds everything at every checkpoint.
-FAST = {
-    ("pg-envelope-json-schemas", "lenses-envelope", "orders"): (-3, -1),
-    ("mariadb-envelope-json", "confluent-json", "customer"): (-1,),
-}
+# What `make test` builds, and at which checkpoints (counted from the last one, -1). `make test-all` builds everything at
+# every checkpoint.
+FAST = {("pg-envelope-json-schemas", "lenses-envelope", "orders"): (-3, -1)}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -16,7 +16,7 @@ from .conftest import Network, Run, client, cluster, described
 from .test_project import project, wheel
 
 # Of moto, which knows no policies of buckets in stacks.
-pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Tried to parse AWS")]
 
 
 def test_up_makes_the_stack(network: Network, run: Run) -> None:

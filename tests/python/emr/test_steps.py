@@ -20,7 +20,7 @@ from .conftest import Run, client, cluster
 from .test_errors import is_there, refused, resource, stack
 from .test_template import REPOSITORY
 
-pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Tried to parse AWS")]
 
 Answers = Callable[[str], Stubber]
 RUNNER = "s3://eu-central-1.elasticmapreduce/libs/script-runner/script-runner.jar"

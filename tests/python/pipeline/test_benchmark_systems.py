@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from benchmarks.generator import Shape, Stream
 from benchmarks.oracle import Oracle
 from benchmarks.systems import system
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.mark.slow
 def test_a_merge_without_tombstones_is_right_until_late_events_arrive(spark: SparkSession, tmp_path: Path) -> None:
     shape = Shape(200, churn=0.5, late=0.3, inserts=0.1, columns=8, format="parquet", partitions=1)
     stream, oracle = Stream(shape, tmp_path / "landing", "bench_accounts"), Oracle(shape)

@@ -33,7 +33,7 @@ def test_current_state() -> None:
         "show tblproperties silver.slv_shop__orders_state": [
             {"key": "alluvium.applied_batch.stg_shop__orders", "value": "4"}
         ],
-        "max(if(is_reset": [{"oldest_change": "30", "oldest_reset": None, "newest_reset": None}],
+        "max(if(is_reset": [{"oldest_change": "30", "oldest_reset": None, "newest_reset": None, "left_out": "[]"}],
     }
     renderer.columns = ["id", "note"]
     renderer.types = {("slv_shop__orders_state", "id"): "int"}
@@ -383,6 +383,37 @@ def test_get_merge_sql_of_a_state_is_guarded() -> None:
         "merge into silver.slv_shop__orders_state as target using silver.tmp as source on target.`id` = "
     )
     assert "when matched and (source._cdc_position > target._cdc_position or" in sql
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_ranged"), [({}, True), ({"type": "string"}, False), ({"nullable": True}, False)]
+)
+def test_merge_reads_the_range_of_the_keys_that_change(changes: dict[str, Any], is_ranged: bool) -> None:
+    """Which Delta compares with the statistics of files. A key that is NULL lies in no range."""
+    renderer = level("6", "4")
+    renderer.render("_note_key_range", {"lowest_key": 0, "highest_key": 9})
+    key = column("id", changes.get("type", "int"), **({"nullable": True} if "nullable" in changes else {}))
+    condition = renderer.render("_is_merged_on", feed(columns=[key, column("note")]))
+    assert condition.endswith(" and target.`id` between 0 and 9") == is_ranged
+
+
+@pytest.mark.parametrize(
+    ("known", "batch", "is_filled_in"), [("[]", [], False), ("[]", ["note"], True), ('["note"]', [], True)]
+)
+def test_merge_looks_for_single_values_only_where_an_event_has_left_some_out(
+    known: str, batch: list[str], is_filled_in: bool
+) -> None:
+    renderer = level("6", "4")
+    renderer.columns = ["id", "note", "_cdc_position"]
+    renderer.answers["show tblproperties"].append({"key": "alluvium.columns_left_out", "value": known})
+    made = feed()
+    renderer.render("_note_columns_left_out", made, json.dumps(batch))
+    assert made["filled_columns"] == batch
+    sql = renderer.sql("spark__get_merge_sql", STATE, relation("tmp"), None, [], None)
+    assert ("case greatest(" in sql) == is_filled_in
+    assert ("or exists(" in sql) == is_filled_in
+    noted = renderer.render("_properties_of_columns_left_out")
+    assert noted == ({"columns_left_out": '["note"]'} if batch else {})
 
 
 def test_get_merge_sql_of_another_model_is_dbts_own() -> None:

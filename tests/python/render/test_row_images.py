@@ -11,6 +11,7 @@ from .harness import Renderer, assert_expression_parses, assert_parses, fold, re
 
 STATE = relation("slv_shop__orders_state")
 ODD = feed(key=["a b", "sel`ect"], columns=[column(name, nullable=name == "a b") for name in ODD_NAMES])
+ODD["columns_left_out"] = [name for name in ODD_NAMES if name not in ODD["key"]]
 
 
 def state(**changes: Any) -> Renderer:

@@ -1,0 +1,51 @@
+{#
+    The keys of the events to apply as a range of numbers: Delta skips the files of a table that hold none of them,
+    which are most of them where the newest rows change.
+#}
+{% macro _has_number_as_key(feed) %}
+    {{ return(
+        feed.key | length > 0
+        and alluvium._base_type(alluvium._column_of(feed, feed.key[0]).data_type)
+        in ["tinyint", "smallint", "int", "bigint"]
+    ) }}
+{% endmacro %}
+
+
+{% macro _key_as_number(feed) %}
+    {{ return(
+        alluvium._quoted_identifier(feed.key[0]) if alluvium._has_number_as_key(feed) else "cast(null as bigint)"
+    ) }}
+{% endmacro %}
+
+
+{# Empty where no range is known. `range` has `lowest_key` and `highest_key`. #}
+{% macro _has_key_within(feed, range, row="") %}
+    {{ return(
+        row ~ alluvium._quoted_identifier(feed.key[0]) ~ " between " ~ range.lowest_key ~ " and " ~ range.highest_key
+        if alluvium._has_number_as_key(feed) and range.lowest_key is not none else ""
+    ) }}
+{% endmacro %}
+
+
+{# To the merge. #}
+{% macro _note_key_range(range) %}
+    {%- do alluvium._remember(
+        "key_range", this, {"lowest_key": range.lowest_key, "highest_key": range.highest_key}
+    ) if range.lowest_key is not none -%}
+{% endmacro %}
+
+
+{#
+    The condition of a merge. A row whose key is NULL is in no range; where keys are contested, the merge brings rows of
+    other keys, too (_changes_with_past in this folder).
+#}
+{% macro _is_merged_on(feed) %}
+    {%- set range = alluvium._remembered("key_range", this) -%}
+    {%- set is_exact =
+        range and not alluvium._column_of(feed, feed.key[0]).cdc.nullable and not alluvium._has_reused_keys(feed) -%}
+    {%- set conditions = [
+        alluvium._same_key(feed, "target", "source"),
+        alluvium._has_key_within(feed, range, "target.") if is_exact else "",
+    ] -%}
+    {{ return(conditions | select | join(" and ")) }}
+{% endmacro %}

@@ -1,0 +1,42 @@
+"""What `make guards` takes out of a change log's query, and what the page says of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmarks import report
+from benchmarks.guards import GUARDS, WITHOUT_CONTAINERS, replaced
+from benchmarks.project import REPOSITORY
+from benchmarks.summary import ALL_GUARDS, SCRIPT, Results
+
+
+def test_each_guard_is_a_macro_that_is_called(tmp_path: Path) -> None:
+    macros = tmp_path / "macros"
+    shutil.copytree(REPOSITORY / "macros", macros)
+    before = {path: path.read_text("utf-8") for path in macros.rglob("*.sql")}
+    text = "".join(before.values())
+    for returns in (WITHOUT_CONTAINERS, *GUARDS.values()):
+        replaced(macros, returns)
+        for name, result in returns.items():
+            assert f"alluvium.{name}(" in text
+            changed = [path for path, sql in before.items() if path.read_text("utf-8") != sql]
+            assert any(f'return("{result}")' in path.read_text("utf-8") for path in changed)
+
+
+def test_macro_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="guards: 0 macros are named _gone"):
+        replaced(tmp_path, {"_gone": "null"})
+
+
+def test_page_has_the_dearest_guard_first() -> None:
+    costs = {"cheap": 2.9, ALL_GUARDS: 3.0, SCRIPT: 1.0, "dear": 2.0}
+    queries = {name: {"cpu_seconds": [cost, cost, 9.0], "seconds": [cost]} for name, cost in costs.items()}
+    results = Results({}, {}, {"events": 100_000, "commit": "c", "machine": "m", "queries": queries})
+    assert [row[0] for row in results.guard_costs()] == [ALL_GUARDS, "dear", "cheap", SCRIPT]
+    page = report.text(results)
+    assert "| dear | 20.0 | 10.0 |" in page
+    assert "medians of 3 rounds over 100,000 events" in page
+    assert "## What each guard costs" not in report.text(Results({}, {}))
