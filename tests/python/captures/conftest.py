@@ -9,8 +9,7 @@ from .landing import tables_of
 from .pipeline import Case, Pipeline
 from .plugin import corpora
 
-# What `make test` builds, and at which checkpoints (counted from the last one, -1). `make test-all` builds everything at
-# every checkpoint.
+# What `make test` builds, and at which checkpoints (counted from the last one, -1); `make test-all` builds all of them.
 FAST = {("pg-envelope-json-schemas", "lenses-envelope", "orders"): (-3, -1)}
 
 
