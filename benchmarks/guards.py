@@ -78,7 +78,7 @@ def compiled(project: Path, returns: Mapping[str, str]) -> str:
     """The log's query over all files, with macros replaced.
 
     Args:
-        project: directory of a benchmark's project, whose macros are made anew.
+        project: directory of a benchmark's project, whose macros are replaced.
         returns: as `replaced` takes it.
 
     Raises:

@@ -105,7 +105,7 @@ def ranged(value: Range | None, unit: str = "") -> str:
     if value is None:
         return ""
     after = f" {unit}" if unit else ""
-    between = "" if value.low == value.high else f" ({number(value.low)}–{number(value.high)})"  # noqa: RUF001
+    between = "" if value.low == value.high else f" ({number(value.low)}\N{EN DASH}{number(value.high)})"
     return f"{number(value.median)}{after}{between}"
 
 

@@ -127,18 +127,15 @@
 {% endmacro %}
 
 
-{% macro _missing_key_columns(feed) -%}
-    concat_ws(
-        ', ',
-        {%- for name in feed.key %}
-        if(
-            row_image is null or {{ alluvium._misses_key_column(feed, name) }},
-            {{ alluvium._string_literal(name) }},
-            null
-        ){{ "," if not loop.last }}
-        {%- endfor %}
-    )
-{%- endmacro %}
+{% macro _missing_key_columns(feed) %}
+    {%- set conditions = [] -%}
+    {%- for name in feed.key -%}
+        {%- do conditions.append([
+            alluvium._column_of(feed, name), "row_image is null or " ~ alluvium._misses_key_column(feed, name)
+        ]) -%}
+    {%- endfor -%}
+    {{ return(alluvium._columns_where(conditions)) }}
+{% endmacro %}
 
 
 {# An update without an image before, or with one that has not the column, says nothing of it. #}

@@ -61,10 +61,12 @@
 
 {#
     A history takes all events of a key, so that it needs the columns of all. The query takes longer than the windows of
-    a few columns (Spark 3.5.7); of 1,200 columns these took three minutes.
+    a few columns (Spark 3.5.7); of 1,200 columns these took three minutes. A table that names some is asked about each
+    batch, however few columns it still has: the property holds for all batches.
 #}
 {% macro _ask_for_columns_left_out(change_log, feed, batches) %}
-    {%- if alluvium._columns_of_unavailable_values(feed) | length >= 20 -%}
+    {%- set names_some = is_incremental() and alluvium._table_property(this, "columns_left_out") != "none" -%}
+    {%- if names_some or alluvium._columns_of_unavailable_values(feed) | length >= 20 -%}
         {%- if batches.after != batches.until -%}
             {%- set sql = alluvium._columns_left_out_sql(change_log, feed, batches) -%}
             {%- do alluvium._note_columns_left_out(feed, alluvium._query_rows(sql)[0].left_out) -%}

@@ -11,6 +11,9 @@
 
 
 {% macro _known_columns_left_out(feed) %}
+    {%- if not is_incremental() -%}
+        {{ return([]) }}
+    {%- endif -%}
     {%- set known = alluvium._table_property(this, "columns_left_out") -%}
     {%- set columns = alluvium._columns_of_unavailable_values(feed) -%}
     {{ return(columns if known in ["none", "all"] else columns | select("in", fromjson(known)) | list) }}
@@ -20,8 +23,8 @@
 {# To the model, the columns that the events to apply have left out; to its merge, those of all events. #}
 {% macro _note_columns_left_out(feed, left_out) %}
     {%- do feed.update({"filled_columns": fromjson(left_out)}) -%}
-    {%- set known = alluvium._known_columns_left_out(feed) if is_incremental() else [] -%}
-    {%- do alluvium._remember("columns_left_out", this, (known + feed.filled_columns) | unique | list)
+    {%- set noted = alluvium._known_columns_left_out(feed) + feed.filled_columns -%}
+    {%- do alluvium._remember("columns_left_out", this, noted | unique | list)
         if alluvium._columns_of_unavailable_values(feed) -%}
 {% endmacro %}
 

@@ -5,8 +5,6 @@
     lies below it, also rows that no event names.
 #}
 {% macro _guarded_merge_sql(target, source, feed, columns, delete_policy, resets) -%}
-    {%- do feed.update({"columns_left_out": alluvium._columns_of_unavailable_values(feed)})
-        if feed.columns_left_out is not defined -%}
     {%- set values, unmatched_values = {}, {} -%}
     {%- for name in columns -%}
         {%- do

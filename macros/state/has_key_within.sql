@@ -18,20 +18,13 @@
 {% endmacro %}
 
 
-{# Empty where no range is known. `range` has `lowest_key` and `highest_key`. #}
-{% macro _has_key_within(feed, range, row="") %}
+{# Empty where no range is known. `key_range` has `lowest_key` and `highest_key`. #}
+{% macro _has_key_within(feed, key_range, row="") %}
     {{ return(
-        row ~ alluvium._quoted_identifier(feed.key[0]) ~ " between " ~ range.lowest_key ~ " and " ~ range.highest_key
-        if alluvium._has_number_as_key(feed) and range.lowest_key is not none else ""
+        row ~ alluvium._quoted_identifier(feed.key[0]) ~ " between " ~ key_range.lowest_key ~ " and "
+        ~ key_range.highest_key
+        if alluvium._has_number_as_key(feed) and key_range.lowest_key is not none else ""
     ) }}
-{% endmacro %}
-
-
-{# To the merge. #}
-{% macro _note_key_range(range) %}
-    {%- do alluvium._remember(
-        "key_range", this, {"lowest_key": range.lowest_key, "highest_key": range.highest_key}
-    ) if range.lowest_key is not none -%}
 {% endmacro %}
 
 
@@ -40,12 +33,13 @@
     other keys, too (_changes_with_past in this folder).
 #}
 {% macro _is_merged_on(feed) %}
-    {%- set range = alluvium._remembered("key_range", this) -%}
+    {%- set key_range = alluvium._remembered("key_range", this) -%}
     {%- set is_exact =
-        range and not alluvium._column_of(feed, feed.key[0]).cdc.nullable and not alluvium._has_reused_keys(feed) -%}
+        key_range and not alluvium._column_of(feed, feed.key[0]).cdc.nullable
+        and not alluvium._has_reused_keys(feed) -%}
     {%- set conditions = [
         alluvium._same_key(feed, "target", "source"),
-        alluvium._has_key_within(feed, range, "target.") if is_exact else "",
+        alluvium._has_key_within(feed, key_range, "target.") if is_exact else "",
     ] -%}
     {{ return(conditions | select | join(" and ")) }}
 {% endmacro %}

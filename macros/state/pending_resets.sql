@@ -13,7 +13,7 @@
         {%- set news =
             alluvium._query_rows(alluvium._new_resets_sql(change_log, feed, batches, snapshotted_with))[0] -%}
         {%- do alluvium._note_columns_left_out(feed, news.left_out) -%}
-        {%- do alluvium._note_key_range(news) -%}
+        {%- do alluvium._remember("key_range", this, news) -%}
         {%- do alluvium._require_no_broken_dump("current_state", change_log, feed, batches, known)
             if feed.full_dumps and known -%}
         {%- if news.has_whole_deletes -%}

@@ -43,6 +43,7 @@ def land(shape: Shape, folder: Path, batches: int = 3) -> list[Landed]:
 def read(path: Path) -> list[dict[str, Any]]:
     content = path.read_bytes()
     if path.suffix == ".avro":
+        # The stubs of fastavro know records that are no mappings.
         return [dict(record) for record in fastavro.reader(BytesIO(content))]  # type: ignore[arg-type]
     if path.suffix == ".parquet":
         rows: list[dict[str, Any]] = pq.ParquetFile(BytesIO(content)).read().to_pylist()

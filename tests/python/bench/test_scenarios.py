@@ -118,9 +118,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **options: Any) -> dict
     defaults = yaml.safe_load(scenarios.FILE.read_text(encoding="utf-8"))["defaults"]
     phases = [{"name": "half", "batches": 2, "churn": 0.5}]
     options = {"shows": "", "systems": ["merge", "decode"], "rows": 10, "rounds": 1, "phases": phases} | options
-    found: dict[str, Any] = {}
-    for found in runner.run(scenarios.scenario("one", defaults | options), tmp_path):  # noqa: B007
-        pass
+    *_, found = runner.run(scenarios.scenario("one", defaults | options), tmp_path)
     return found
 
 

@@ -391,7 +391,7 @@ def test_get_merge_sql_of_a_state_is_guarded() -> None:
 def test_merge_reads_the_range_of_the_keys_that_change(changes: dict[str, Any], is_ranged: bool) -> None:
     """Which Delta compares with the statistics of files. A key that is NULL lies in no range."""
     renderer = level("6", "4")
-    renderer.render("_note_key_range", {"lowest_key": 0, "highest_key": 9})
+    renderer.run_state[f"key_range of {STATE}"] = {"lowest_key": 0, "highest_key": 9}
     key = column("id", changes.get("type", "int"), **({"nullable": True} if "nullable" in changes else {}))
     condition = renderer.render("_is_merged_on", feed(columns=[key, column("note")]))
     assert condition.endswith(" and target.`id` between 0 and 9") == is_ranged
@@ -405,7 +405,8 @@ def test_merge_looks_for_single_values_only_where_an_event_has_left_some_out(
 ) -> None:
     renderer = level("6", "4")
     renderer.columns = ["id", "note", "_cdc_position"]
-    renderer.answers["show tblproperties"].append({"key": "alluvium.columns_left_out", "value": known})
+    shown = [*renderer.answers["show tblproperties"], {"key": "alluvium.columns_left_out", "value": known}]
+    renderer.answers = renderer.answers | {"show tblproperties": shown}
     made = feed()
     renderer.render("_note_columns_left_out", made, json.dumps(batch))
     assert made["filled_columns"] == batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -90,6 +91,35 @@ def test_history_refuses() -> None:
 )
 def test_tracked_columns_refuses(macros: Renderer, lists: Any, refusal: str) -> None:
     assert f"a: {refusal}" in macros.refusal("_tracked_columns", "a", MAPS, *lists)
+
+
+@pytest.mark.parametrize(
+    ("width", "properties", "left_out", "filled"),
+    [
+        (20, {}, ["a_1"], [f"a_{number}" for number in range(20)]),
+        (20, {"columns_left_out": "[]"}, ["a_1"], ["a_1"]),
+        # It had twenty once: what its batches leave out is noted as long as it lives.
+        (2, {"columns_left_out": '["a_0"]'}, ["a_1"], ["a_0", "a_1"]),
+        (2, {}, None, None),
+    ],
+)
+def test_history_fills_the_columns_that_any_event_has_left_out(
+    width: int, properties: dict[str, str], left_out: list[str] | None, filled: list[str] | None
+) -> None:
+    renderer = with_news(**properties)
+    renderer.answers["collect_set("] = [{"left_out": json.dumps(left_out)}] if left_out else []
+    made = feed(columns=[column("id", "int"), *(column(f"a_{number}") for number in range(width))])
+    renderer.render("_ask_for_columns_left_out", LOG, made, {"after": 4, "until": 6})
+    assert made.get("filled_columns") == filled
+
+
+def test_wide_history_is_built_from_an_empty_log() -> None:
+    renderer = history()
+    renderer.incremental, renderer.answers = False, {}
+    made = feed(columns=[column("id", "int"), *(column(f"a_{number}") for number in range(20))])
+    renderer.render("_ask_for_columns_left_out", LOG, made, {"after": 0, "until": 0})
+    assert made["filled_columns"] == []
+    assert renderer.queries == []
 
 
 def test_get_merge_sql_of_a_history() -> None:
