@@ -6,8 +6,10 @@
     {%- if execute and alluvium._is_run() and not flags.EMPTY -%}
         {%- set tables = alluvium._tables_to_record(results) -%}
         {%- if tables -%}
-            {%- do run_query(alluvium._record_tables_sql(tables)) -%}
-            {%- do alluvium._show_run() -%}
+            {%- set records =
+                alluvium._query_rows(alluvium._records_of_run_sql(tables)) | map(attribute="record") | list -%}
+            {%- do run_query(alluvium._record_tables_sql(records)) -%}
+            {%- do alluvium._show_run(records) -%}
         {%- endif -%}
         {%- do alluvium._announce_warnings() -%}
     {%- endif -%}

@@ -11,7 +11,9 @@
     {%- set policies = {"gap": feed.on_gap, "overlap": feed.on_overlap, "rewritten": feed.on_overlap} -%}
     {%- set wanted = ["fail"] + (["warn"] if after_batch is not none else []) -%}
     {%- if feed.on_gap in wanted or feed.on_overlap in wanted -%}
-        {%- set found = alluvium._query_rows(alluvium._offset_summary_sql(change_log, after_batch or 0)) -%}
+        {%- set found =
+            alluvium._query_rows(alluvium._offset_summary_sql(change_log, after_batch or 0)) | sort(attribute="finding")
+        -%}
         {%- for row in found if policies[row.finding] == "fail" -%}
             {{ exceptions.raise_compiler_error(alluvium._offset_message(feed, change_log, row, row.finding_count)) }}
         {%- endfor -%}
@@ -57,7 +59,6 @@
         {{ alluvium.offset_findings(change_log) | indent(8) }}
     ) as findings
     group by finding
-    order by finding
 {%- endmacro %}
 
 

@@ -171,9 +171,8 @@ def test_every_column_of_the_ledger_is_described_and_no_other() -> None:
 
 
 def test_every_column_of_the_ledger_of_runs_is_described_and_no_other() -> None:
-    real = re.findall(
-        r"^(\w+) (?:string|bigint|timestamp|map|array|double)\b", macro_text("_create_run_ledger_sql"), re.MULTILINE
-    )
+    definitions = macro_text("_create_run_ledger_sql") + macro_text("_figures_of_run")
+    real = re.findall(r"^(\w+) (?:string|bigint|timestamp|map|array|double)\b", definitions, re.MULTILINE)
     described = [word for (names, *_) in rows(TABLES, "Ledger of runs") for word in code_words(names)]
     assert described == real
 

@@ -24,6 +24,11 @@ MERGE: dict[str, Any] = {
     ),
 }
 
+RECORDS: list[dict[str, Any]] = [
+    {"table_name": LOG.render(), "batch": 3, "lines": 5, "changes_by_op": {"u": 5}, "seconds": 1.5},
+    {"table_name": STATE.render(), "batch": 3, "inserted": 1, "deleted": 0, "seconds": 0.25},
+]
+
 
 def result(unique_id: str, status: str = "success") -> SimpleNamespace:
     """dbt's result of one model."""
@@ -39,8 +44,8 @@ def run(**answers: Any) -> Renderer:
             {"table_name": STATE.render(), "batch": 2, "table_version": 5},
         ],
         "describe history": [MERGE],
+        "select to_json(": [{"record": json.dumps(record)} for record in RECORDS],
         "insert into": [],
-        "select * from " + LEDGER: [],
     } | answers
     renderer.run_state |= {f"newest_batch of {LOG}": 3, f"pending_batch.stg_shop__orders of {STATE}": 3}
     return renderer
@@ -76,32 +81,34 @@ def test_create_run_ledger(macros: Renderer) -> None:
         assert Renderer(which=which, execute=execute).does("create_run_ledger") == []
 
 
-def test_record_run_writes_one_insert_and_shows_it() -> None:
+def counted(renderer: Renderer) -> str:
+    """The query of a run's figures."""
+    (query,) = [sql for sql in renderer.does("record_run", ALL) if sql.startswith("select to_json(")]
+    return query
+
+
+def test_record_run_counts_once_and_writes_and_shows_that() -> None:
     renderer = run()
-    ran = renderer.does("record_run", ALL)
-    (insert,) = [sql for sql in ran if sql.startswith("insert")]
-    assert insert.count("union all") == 1
-    assert "values ('silver.stg_shop__orders', 3, cast(1.5 as double))) as moved" in insert
-    assert "values ('silver.slv_shop__orders_state', 3, 7, 1, 4, 2, cast(1.5 as double))) as moved" in insert
-    assert renderer.messages[0].split() == [
-        "table",
-        "lines",
-        "changes",
-        "rejected",
-        "inserted",
-        "updated",
-        "deleted",
-        "stale",
-        "unresolved",
-        "seconds",
-    ]
+    query = counted(renderer)
+    assert query.count("union all") == 1
+    assert "values ('silver.stg_shop__orders', 3, cast(1.5 as double))) as moved" in query
+    assert "values ('silver.slv_shop__orders_state', 3, 7, 1, 4, 2, cast(1.5 as double))) as moved" in query
+    assert_parses(query)
+    insert = renderer.queries[-1]
+    assert insert.startswith(f"insert into {LEDGER} ")
+    assert all(f"('{json.dumps(record)}')" in insert for record in RECORDS)
+    assert " comment " not in insert
+    assert_parses(insert)
+    headings, state, log = (message.split() for message in renderer.messages)
+    assert " ".join(headings) == "table lines changes rejected inserted updated deleted stale unresolved seconds"
+    assert state == [STATE.render(), "1", "0", "0.2"]
+    assert log == [LOG.render(), "5", "1.5"]
 
 
 def test_record_run_counts_all_commits_of_a_table_that_was_made_again() -> None:
     made = {"version": 0, "operation": "CREATE TABLE AS SELECT", "operationMetrics": json.dumps({"numOutputRows": "2"})}
-    renderer = run(**{"describe history": [MERGE | {"version": 1}, made]})
-    (insert,) = [sql for sql in renderer.does("record_run", ALL) if sql.startswith("insert")]
-    assert "values ('silver.slv_shop__orders_state', 3, 1, 3, 4, 2, cast(1.5 as double))) as moved" in insert
+    query = counted(run(**{"describe history": [MERGE | {"version": 1}, made]}))
+    assert "values ('silver.slv_shop__orders_state', 3, 1, 3, 4, 2, cast(1.5 as double))) as moved" in query
 
 
 def test_record_run_writes_nothing_where_nothing_is_new() -> None:

@@ -57,6 +57,7 @@ def test_cluster_differs_where_the_machine_is_another_one() -> None:
         "spark.driver.extraClassPath",
         "spark.jars",
         "spark.driver.memory",
+        "spark.driver.extraJavaOptions",
     }
 
 
@@ -115,6 +116,21 @@ def test_jvm_options(tmp_path: Path) -> None:
         f'"-Dderby.stream.error.file={tmp_path}/my home/derby.log" -Xss4m'
     )
     assert session.LOGGING.is_file()
+
+
+@pytest.mark.parametrize(
+    ("target", "environment", "options"),
+    [
+        ("local", {}, "-XX:+UseParallelGC"),
+        ("local", {"ALLUVIUM_JVM_OPTIONS": "-Xss4m"}, "-Xss4m"),
+        ("local", {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"}, ""),
+        ("local", {"JDK_JAVA_OPTIONS": "-XX:+UseZGC"}, ""),
+        ("emr", {}, ""),
+    ],
+)
+def test_java_gets_one_collector(target: str, environment: dict[str, str], options: str) -> None:
+    """It refuses to start with two, and a cluster has one of its own."""
+    assert profile(target, **environment)[session.JVM_OPTIONS] == options
 
 
 def test_hudi_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
