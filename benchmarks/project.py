@@ -32,6 +32,8 @@ def working_folder(name: str, directory: Path | None = None, *, keep: bool = Fal
         directory: for the folder; the system's temporary directory by default.
         keep: whether the folder stays, and where is told.
     """
+    if directory:
+        directory.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"alluvium-{name}-", dir=directory))
     try:
         yield folder

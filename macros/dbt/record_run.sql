@@ -6,8 +6,7 @@
     {%- if execute and alluvium._is_run() and not flags.EMPTY -%}
         {%- set tables = alluvium._tables_to_record(results) -%}
         {%- if tables -%}
-            {%- set records =
-                alluvium._query_rows(alluvium._records_of_run_sql(tables)) | map(attribute="record") | list -%}
+            {%- set records = alluvium._records_of_run(tables) -%}
             {%- do run_query(alluvium._record_tables_sql(records)) -%}
             {%- do alluvium._show_run(records) -%}
         {%- endif -%}

@@ -117,27 +117,51 @@ seconds double comment 'that dbt took for the model'
 
 
 {#
-    The figures of each table as JSON, an object that has those of its role. Each relation is read once for all tables:
-    a query for each table and figure took ten times as long to plan.
+    What the run has done to each table, as an object of the ledger's columns. Each relation is read once for all
+    tables: a query for each table and figure took ten times as long to plan.
 #}
-{% macro _records_of_run_sql(tables) -%}
-    {%- set logs = tables | selectattr("role", "equalto", "change_log") | list -%}
-    {%- set states = tables | selectattr("role", "equalto", "state") | list -%}
-    {%- if logs %}
-    {{- alluvium._change_log_records_sql(logs) }}
-    {%- endif %}
-    {%- if logs and states %}
-    union all
-    {% endif %}
-    {%- if states %}
-    {{- alluvium._state_records_sql(states) }}
-    {%- endif %}
-{%- endmacro %}
+{% macro _records_of_run(tables) %}
+    {%- set records = {} -%}
+    {%- for table in tables -%}
+        {%- set record = {
+            "table_name": table.relation.render(), "batch": table.until | int, "seconds": table.seconds
+        } -%}
+        {%- do record.update(alluvium._commit_figures(table), deleted=0, unresolved=0) if table.role == "state" -%}
+        {%- do table.update({"after": 0}) if record.pop("is_whole", false) -%}
+        {%- do records.update({record.table_name: record}) -%}
+    {%- endfor -%}
+    {%- for row in alluvium._query_rows(alluvium._counts_of_run_sql(tables)) -%}
+        {%- do alluvium._add_counts(records[row.table_name], fromjson(row.counts)) -%}
+    {%- endfor -%}
+    {%- for record in records.values() if record.offsets -%}
+        {%- do record.update({"offsets": record.offsets | dictsort | map(attribute=1) | list}) -%}
+    {%- endfor -%}
+    {{ return(records | dictsort | map(attribute=1) | list) }}
+{% endmacro %}
+
+
+{# Of the files of one partition, of the events of one operation or reason, or of the rows of a state. #}
+{% macro _add_counts(record, counts) %}
+    {%- if "row_count" in counts -%}
+        {%- for column, name in {"changes_by_op": counts.op, "rejected_by_reason": counts.reason}.items() -%}
+            {%- do record.setdefault(column, {}).update({name: counts.row_count} if name else {}) -%}
+        {%- endfor -%}
+    {%- elif "files" in counts -%}
+        {%- for column in ["files", "lines", "changes", "rejected", "control"] -%}
+            {%- do record.update({column: record.get(column, 0) + counts[column]}) -%}
+        {%- endfor -%}
+        {%- set offsets = counts.offsets -%}
+        {%- set place = "%s %10d" % (offsets.kafka_topic, offsets.kafka_partition or 0) -%}
+        {%- do record.setdefault("offsets", {}).update({place: offsets} if "first_offset" in offsets else {}) -%}
+    {%- else -%}
+        {%- do record.update(counts) -%}
+    {%- endif -%}
+{% endmacro %}
 
 
 {#
-    The figures are counted by a query of its own: inside of the insert the same query took twice as long (Spark 3.5.7,
-    Delta 3.3), and the run would have to read them again to show them.
+    Of figures that are known: inside of the insert their query took twice as long (Spark 3.5.7, Delta 3.3), and the run
+    would have to read them again to show them.
 #}
 {% macro _record_tables_sql(records) -%}
     insert into {{ alluvium._run_ledger() }}
@@ -155,41 +179,20 @@ seconds double comment 'that dbt took for the model'
             ) as figures
         from values
             {%- for record in records %}
-            ({{ alluvium._string_literal(record) }}){{ "," if not loop.last }}
+            ({{ alluvium._string_literal(tojson(record)) }}){{ "," if not loop.last }}
             {%- endfor %}
             as records (record)
     ) as recorded
 {%- endmacro %}
 
 
-{% macro _change_log_records_sql(logs) -%}
-    select
-        to_json(struct(
-            moved.table_name,
-            moved.batch,
-            read.files,
-            read.lines,
-            read.changes,
-            read.rejected,
-            read.control,
-            counted.changes_by_op,
-            counted.rejected_by_reason,
-            read.offsets,
-            moved.seconds
-        )) as record
-    from (
-        values
-        {%- for table in logs %}
-        {%- set name = alluvium._string_literal(table.relation.render()) %}
-        ({{ name }}, {{ table.until }}, cast({{ table.seconds }} as double)){{ "," if not loop.last }}
-        {%- endfor %}
-    ) as moved (table_name, batch, seconds)
-    left join (
-        {{ alluvium._files_read_sql(logs) | indent(4) }}
-    ) as read on moved.table_name = read.table_name
-    left join (
-        {{ alluvium._events_read_sql(logs) | indent(4) }}
-    ) as counted on moved.table_name = counted.table_name
+{% macro _counts_of_run_sql(tables) -%}
+    {%- set logs = tables | selectattr("role", "equalto", "change_log") | list -%}
+    {%- set states = tables | selectattr("role", "equalto", "state") | list -%}
+    {%- set queries = [] -%}
+    {%- do queries.extend([alluvium._files_read_sql(logs), alluvium._events_read_sql(logs)]) if logs -%}
+    {%- do queries.append(alluvium._rows_written_sql(states)) if states -%}
+    {{ queries | join("\n    union all\n") }}
 {%- endmacro %}
 
 
@@ -211,36 +214,24 @@ seconds double comment 'that dbt took for the model'
 
 {% macro _files_read_sql(logs) -%}
     select
-        table_name,
-        sum(files) as files,
-        sum(lines) as lines,
-        sum(changes) as changes,
-        sum(rejected) as rejected,
-        sum(control) as control,
-        nullif(
-            sort_array(collect_list(
-                if(first_offset is null, null, struct(kafka_topic, kafka_partition, first_offset, last_offset))
-            )),
-            array()
-        ) as offsets
-    from (
-        select
-            change_log as table_name,
-            kafka_topic,
-            kafka_partition,
+        change_log as table_name,
+        to_json(struct(
             count(file_path) as files,
             sum(line_count) as lines,
             sum(change_count) as changes,
             sum(rejected_count) as rejected,
             sum(control_count) as control,
-            min(first_offset) as first_offset,
-            max(last_offset) as last_offset
-        from {{ alluvium._file_ledger() }}
-        where
-            {{ alluvium._is_entry_of_new_batches(logs) | indent(4) }}
-        group by change_log, kafka_topic, kafka_partition
-    ) as partitions
-    group by table_name
+            struct(
+                kafka_topic,
+                kafka_partition,
+                min(first_offset) as first_offset,
+                max(last_offset) as last_offset
+            ) as offsets
+        )) as counts
+    from {{ alluvium._file_ledger() }}
+    where
+        {{ alluvium._is_entry_of_new_batches(logs) }}
+    group by change_log, kafka_topic, kafka_partition
 {%- endmacro %}
 
 
@@ -248,24 +239,15 @@ seconds double comment 'that dbt took for the model'
 {% macro _events_read_sql(logs) -%}
     select
         table_name,
-        map_from_entries(collect_list(if(op is null, null, struct(op, row_count)))) as changes_by_op,
-        map_from_entries(collect_list(if(reason is null, null, struct(reason, row_count)))) as rejected_by_reason
+        to_json(struct(op, reason, count(*) as row_count)) as counts
     from (
-        select
-            table_name,
-            op,
-            reason,
-            count(*) as row_count
-        from (
-            {{ alluvium._rows_of_new_batches(
-                    logs,
-                    ["if(_cdc_kind in ('change', 'truncate'), _cdc_op, null) as op", "_cdc_reject_reason as reason"]
-                )
-                | indent(12) }}
-        ) as events
-        group by table_name, op, reason
-    ) as counts
-    group by table_name
+        {{ alluvium._rows_of_new_batches(
+                logs,
+                ["if(_cdc_kind in ('change', 'truncate'), _cdc_op, null) as op", "_cdc_reject_reason as reason"]
+            )
+            | indent(8) }}
+    ) as events
+    group by table_name, op, reason
 {%- endmacro %}
 
 
@@ -283,36 +265,6 @@ where {{ alluvium._is_of_new_batch(table, "_cdc_batch") }}
 {%- endmacro %}
 
 
-{% macro _state_records_sql(states) -%}
-    select
-        to_json(struct(
-            moved.table_name,
-            moved.batch,
-            moved.table_version,
-            moved.inserted,
-            moved.updated,
-            coalesce(written.deleted, 0) as deleted,
-            moved.stale,
-            coalesce(written.unresolved, 0) as unresolved,
-            moved.seconds
-        )) as record
-    from (
-        values
-        {%- for table in states %}
-        {%- set commits = alluvium._commit_figures(table) %}
-        {%- do table.update({"after": 0}) if commits.is_whole %}
-        ({{ [
-            alluvium._string_literal(table.relation.render()), table.until, commits.version,
-            commits.inserted, commits.updated, commits.stale,
-        ] | join(", ") }}, cast({{ table.seconds }} as double)){{ "," if not loop.last }}
-        {%- endfor %}
-    ) as moved (table_name, batch, table_version, inserted, updated, stale, seconds)
-    left join (
-        {{ alluvium._rows_written_sql(states) | indent(4) }}
-    ) as written on moved.table_name = written.table_name
-{%- endmacro %}
-
-
 {# Of a row; of a row image without a key whether nothing says how many such rows there are. #}
 {% macro _unresolved_cells(table) %}
     {{ return(
@@ -325,8 +277,7 @@ where {{ alluvium._is_of_new_batch(table, "_cdc_batch") }}
 {% macro _rows_written_sql(states) -%}
     select
         table_name,
-        count_if(_is_deleted) as deleted,
-        sum(unresolved) as unresolved
+        to_json(struct(count_if(_is_deleted) as deleted, sum(unresolved) as unresolved)) as counts
     from (
         {{ alluvium._rows_of_new_batches(states) | indent(8) }}
     ) as rows_of_new_batches
@@ -342,11 +293,11 @@ where {{ alluvium._is_of_new_batch(table, "_cdc_batch") }}
     {%- if table.file_format == "hudi" -%}
         {{ return(alluvium._commit_figures_of_hudi(table)) }}
     {%- endif -%}
-    {%- set figures = {"version": 0, "inserted": 0, "updated": 0, "stale": 0, "is_whole": false} -%}
+    {%- set figures = {"table_version": 0, "inserted": 0, "updated": 0, "stale": 0, "is_whole": false} -%}
     {%- for commit in alluvium._query_rows("describe history " ~ table.relation ~ " limit 100") -%}
         {%- set version = commit.version | int -%}
-        {%- set before = [figures.version, version] | max -%}
-        {%- do figures.update({"version": before}) -%}
+        {%- set before = [figures.table_version, version] | max -%}
+        {%- do figures.update({"table_version": before}) -%}
         {%- set metrics = fromjson(commit.operationMetrics or "{}") -%}
         {%- if (version > table.after_version or before < table.after_version) and not figures.is_whole -%}
             {%- do figures.update(alluvium._added_figures(figures, commit.operation, metrics)) -%}
@@ -372,11 +323,11 @@ where {{ alluvium._is_of_new_batch(table, "_cdc_batch") }}
     {%- set oldest = (rebuilds or writes | map(attribute="commit_time")) | min -%}
     {%- set own = ["commit"] if "deltacommit" not in writes | map(attribute="action") else ["deltacommit"] -%}
     {%- set figures = {
-        "version": oldest | int, "inserted": 0, "updated": 0, "stale": "null",
+        "table_version": oldest | int, "inserted": 0, "updated": 0, "stale": none,
         "is_whole": oldest | int > table.after_version
     } -%}
     {%- for write in writes if write.action in own and write.commit_time > oldest or write.commit_time == oldest -%}
-        {%- do figures.update({"version": [figures.version, write.commit_time | int] | max}) -%}
+        {%- do figures.update({"table_version": [figures.table_version, write.commit_time | int] | max}) -%}
         {%- if write.commit_time | int > table.after_version -%}
             {%- do figures.update({
                 "inserted": figures.inserted + (write.num_inserts | int) - (write.num_deletes | int),
@@ -410,15 +361,12 @@ where {{ alluvium._is_of_new_batch(table, "_cdc_batch") }}
     {%- set headings =
         ["lines", "changes", "rejected", "inserted", "updated", "deleted", "stale", "unresolved", "seconds"] -%}
     {%- do log(alluvium._run_line(["table"] + headings), info=true) -%}
-    {%- set rows = [] -%}
     {%- for record in records -%}
-        {%- do rows.append(fromjson(record)) -%}
-    {%- endfor -%}
-    {%- for row in rows | sort(attribute="table_name") -%}
-        {%- set figures = [row.table_name] -%}
+        {%- set figures = [record.table_name] -%}
         {%- for heading in headings -%}
             {%- do figures.append(
-                "" if heading not in row else "%.1f" % row[heading] if heading == "seconds" else row[heading]
+                "" if record.get(heading) is none
+                else "%.1f" % record[heading] if heading == "seconds" else record[heading]
             ) -%}
         {%- endfor -%}
         {%- do log(alluvium._run_line(figures), info=true) -%}

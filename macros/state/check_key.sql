@@ -43,7 +43,7 @@
 {%- set key = alluvium._column_list(feed.key) -%}
 {%- set resets = alluvium._positions_of_resets(resets) -%}
 {%- set is_after_reset = "exists(" ~ alluvium._literal_array(resets) ~ ", reset -> reset <= _cdc_position{})" -%}
-{{ alluvium._preceded_events(change_log, feed, batches, news) }},
+{{ alluvium._preceded_events(change_log, feed, batches, news, ["c", "u", "d"] if knows_keys else ["c"]) }},
 
 judged as (
     select
@@ -95,13 +95,18 @@ limit 1
 {%- endmacro %}
 
 
-{# Each new event with the one before it: of these events, or the latest one that the state has of its key. #}
-{% macro _preceded_events(change_log, feed, batches, news) -%}
+{#
+    Each new event of the operations with the one before it: of these events, or the latest one that the state has of
+    its key. Few events have to be looked up there: those that have none before them here.
+#}
+{% macro _preceded_events(change_log, feed, batches, news, ops) -%}
 {%- set key = alluvium._column_list(feed.key) -%}
 {%- set event = "struct(_cdc_op, _cdc_position, {} as is_current, _cdc_file_path, _cdc_line)" -%}
 {%- set transaction =
     "coalesce(" ~ alluvium._transaction_key("_cdc_transaction_id", feed.connector)
     ~ ", cast(_cdc_source_ts as string))" -%}
+{%- set is_of_event = "event.before_here is null and " ~ alluvium._same_key(feed, "event", "state") -%}
+{%- set key_range = alluvium._has_key_within(feed, news) -%}
 with followed as (
     select
         {{ key | join(",\n        ") }},
@@ -119,19 +124,28 @@ with followed as (
     ) as changes
 ),
 
+events as (
+    select *
+    from followed
+    where _cdc_op in ({{ alluvium._string_literals(ops) }})
+),
+
 preceded as (
     select
-        followed.*,
-        {{ "coalesce(followed.before_here, state.before)" if is_incremental() else "followed.before_here" }} as before
-    from followed
+        event.*,
+        {{ "coalesce(event.before_here, state.before)" if is_incremental() else "event.before_here" }} as before
+    from events as event
     {%- if is_incremental() %}
     left join (
         select
             {{ key | join(",\n            ") }},
             {{ event.format("not _is_deleted") }} as before
-        from {{ this }}
-        where {{ alluvium._has_key_within(feed, news) or "true" }}
-    ) as state on followed.before_here is null and {{ alluvium._same_key(feed, "followed", "state") }}
+        from {{ this }} as state
+        left semi join events as event on {{ is_of_event }}
+        {%- if key_range %}
+        where {{ key_range }}
+        {%- endif %}
+    ) as state on {{ is_of_event }}
     {%- endif %}
 )
 {%- endmacro %}

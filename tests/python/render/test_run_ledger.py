@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,9 +25,41 @@ MERGE: dict[str, Any] = {
     ),
 }
 
+COUNTS: list[tuple[Any, dict[str, Any]]] = [
+    (LOG, {"files": 1, "lines": 3, "changes": 3, "rejected": 0, "control": 0, "offsets": {"kafka_partition": 10}}),
+    (LOG, {"files": 2, "lines": 4, "changes": 1, "rejected": 2, "control": 1, "offsets": {"kafka_partition": 9}}),
+    (LOG, {"op": "u", "row_count": 4}),
+    (LOG, {"reason": "malformed_json", "row_count": 2}),
+    (LOG, {"row_count": 1}),
+    (STATE, {"deleted": 1, "unresolved": 0}),
+]
+for _, counts in COUNTS[:2]:
+    counts["offsets"] |= {"kafka_topic": "t", "first_offset": 1, "last_offset": 2}
 RECORDS: list[dict[str, Any]] = [
-    {"table_name": LOG.render(), "batch": 3, "lines": 5, "changes_by_op": {"u": 5}, "seconds": 1.5},
-    {"table_name": STATE.render(), "batch": 3, "inserted": 1, "deleted": 0, "seconds": 0.25},
+    {
+        "table_name": STATE.render(),
+        "batch": 3,
+        "seconds": 1.5,
+        "table_version": 7,
+        "inserted": 1,
+        "updated": 4,
+        "stale": 2,
+        "deleted": 1,
+        "unresolved": 0,
+    },
+    {
+        "table_name": LOG.render(),
+        "batch": 3,
+        "seconds": 1.5,
+        "files": 3,
+        "lines": 7,
+        "changes": 4,
+        "rejected": 2,
+        "control": 1,
+        "offsets": [COUNTS[1][1]["offsets"], COUNTS[0][1]["offsets"]],
+        "changes_by_op": {"u": 4},
+        "rejected_by_reason": {"malformed_json": 2},
+    },
 ]
 
 
@@ -44,7 +77,7 @@ def run(**answers: Any) -> Renderer:
             {"table_name": STATE.render(), "batch": 2, "table_version": 5},
         ],
         "describe history": [MERGE],
-        "select to_json(": [{"record": json.dumps(record)} for record in RECORDS],
+        "to_json(struct(": [{"table_name": of.render(), "counts": json.dumps(counts)} for of, counts in COUNTS],
         "insert into": [],
     } | answers
     renderer.run_state |= {f"newest_batch of {LOG}": 3, f"pending_batch.stg_shop__orders of {STATE}": 3}
@@ -81,34 +114,33 @@ def test_create_run_ledger(macros: Renderer) -> None:
         assert Renderer(which=which, execute=execute).does("create_run_ledger") == []
 
 
-def counted(renderer: Renderer) -> str:
-    """The query of a run's figures."""
-    (query,) = [sql for sql in renderer.does("record_run", ALL) if sql.startswith("select to_json(")]
-    return query
+def written(renderer: Renderer) -> list[dict[str, Any]]:
+    """The records that a run has written."""
+    (insert,) = [sql for sql in renderer.does("record_run", ALL) if sql.startswith(f"insert into {LEDGER} ")]
+    assert " comment " not in insert
+    assert_parses(insert)
+    return [json.loads(record) for record in re.findall(r"\('(\{.*?\})'\)", insert)]
 
 
 def test_record_run_counts_once_and_writes_and_shows_that() -> None:
     renderer = run()
-    query = counted(renderer)
-    assert query.count("union all") == 1
-    assert "values ('silver.stg_shop__orders', 3, cast(1.5 as double))) as moved" in query
-    assert "values ('silver.slv_shop__orders_state', 3, 7, 1, 4, 2, cast(1.5 as double))) as moved" in query
+    assert written(renderer) == RECORDS
+    (query,) = [sql for sql in renderer.queries if "to_json(struct(" in sql]
+    assert query.count("union all") == 2
+    assert "where _cdc_batch > 2 and _cdc_batch <= 3" in query
     assert_parses(query)
-    insert = renderer.queries[-1]
-    assert insert.startswith(f"insert into {LEDGER} ")
-    assert all(f"('{json.dumps(record)}')" in insert for record in RECORDS)
-    assert " comment " not in insert
-    assert_parses(insert)
     headings, state, log = (message.split() for message in renderer.messages)
     assert " ".join(headings) == "table lines changes rejected inserted updated deleted stale unresolved seconds"
-    assert state == [STATE.render(), "1", "0", "0.2"]
-    assert log == [LOG.render(), "5", "1.5"]
+    assert state == [STATE.render(), "1", "4", "1", "2", "0", "1.5"]
+    assert log == [LOG.render(), "7", "4", "2", "1.5"]
 
 
-def test_record_run_counts_all_commits_of_a_table_that_was_made_again() -> None:
+def test_record_run_counts_all_commits_and_rows_of_a_table_that_was_made_again() -> None:
     made = {"version": 0, "operation": "CREATE TABLE AS SELECT", "operationMetrics": json.dumps({"numOutputRows": "2"})}
-    query = counted(run(**{"describe history": [MERGE | {"version": 1}, made]}))
-    assert "values ('silver.slv_shop__orders_state', 3, 1, 3, 4, 2, cast(1.5 as double))) as moved" in query
+    renderer = run(**{"describe history": [MERGE | {"version": 1}, made]})
+    state, _ = written(renderer)
+    assert (state["table_version"], state["inserted"], state["updated"], state["stale"]) == (1, 3, 4, 2)
+    assert any("where _cdc_batch > 0 and _cdc_batch <= 3" in sql for sql in renderer.queries)
 
 
 def test_record_run_writes_nothing_where_nothing_is_new() -> None:
