@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from alluvium.server import hosting
-from benchmarks import generator
+from benchmarks import generator, runner
 from benchmarks.many_entities import MODELS
 from benchmarks.project import ENTITY, SOURCE, working_folder, write_project
 from benchmarks.statements import Statement, statements
 from benchmarks.targets import run, served
 
+RESULT = Path(__file__).with_name("results") / "profile.json"
 WARM_UP = "warm_up"
 _LAST_SETTING = '        spark.ui.enabled: "false"\n'
 
@@ -178,18 +179,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.profile", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--rows", type=int, default=100_000, help="keys of the first load")
     parser.add_argument("--targets", nargs="+", choices=("local", "thrift"), default=["local", "thrift"])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file too")
+    parser.add_argument("--json", type=Path, default=RESULT, metavar="FILE", help="where the figures are written")
     parser.add_argument("--keep", action="store_true", help="keep tables, dbt's logs and Spark's event logs")
     options = parser.parse_args(arguments)
-    report: dict[str, Any] = {"rows": options.rows}
+    report: dict[str, Any] = runner.environment() | {"rows": options.rows}
     with working_folder("profile", keep=options.keep) as folder:
         for target in options.targets:
             found = profile(folder / target, target, options.rows)
             for step, parts in found.items():
                 print(table(f"{target}, {step}", parts), end="\n\n", flush=True)
             report[target] = {step: [asdict(stage) for stage in parts] for step, parts in found.items()}
-        if options.json:
-            options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,10 @@ PAGE = REPOSITORY / "docs" / "performance.md"
 PLOTS = "performance"
 # A result that is this much slower than the best right one is a losing case.
 LOSING_FROM = 1.05
+TARGETS_OF_PROFILE = {
+    "local": "In a process of its own:",
+    "thrift": "On a server that has built another table before:",
+}
 
 
 def write(folder: Path, page: Path = PAGE, *, plots: bool = True) -> int:
@@ -73,6 +77,7 @@ def text(results: Results) -> str:
         *_targets(results),
         "",
         *_image(own.get("before_after")),
+        *_profile(results),
         *_guards(results),
         "## Losing cases",
         "",
@@ -119,11 +124,9 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 def _environment(results: Results) -> Iterator[str]:
     seen: dict[tuple[Any, ...], list[str]] = {}
     for name, result in results.scenarios.items():
-        machine, versions = result["machine"], result["versions"]
         key = (
-            f"{machine['cores']} cores ({machine['processor']}), {machine['memory_gib']} GiB, {machine['system']}, "
-            f"Python {machine['python']}",
-            ", ".join(f"{one} {version}" for one, version in sorted(versions.items())),
+            _machine(result),
+            ", ".join(f"{one} {version}" for one, version in sorted(result["versions"].items())),
             result["commit"],
             result["date"],
         )
@@ -131,6 +134,14 @@ def _environment(results: Results) -> Iterator[str]:
     yield from table(
         ("scenarios", "commit", "date", "machine", "versions"),
         ((", ".join(names), key[2], key[3], key[0], key[1]) for key, names in seen.items()),
+    )
+
+
+def _machine(result: dict[str, Any]) -> str:
+    machine = result["machine"]
+    return (
+        f"{machine['cores']} cores ({machine['processor']}), {machine['memory_gib']} GiB, {machine['system']}, "
+        f"Python {machine['python']}"
     )
 
 
@@ -146,6 +157,37 @@ def _targets(results: Results) -> list[str]:
     return table(("what", "target", "before", "after", "met"), rows)
 
 
+def _profile(results: Results) -> list[str]:
+    """Where the seconds of a build go; nothing if it was not measured."""
+    profile = results.profile
+    if not profile:
+        return []
+    lines = [
+        "## Where the seconds go",
+        "",
+        f"`make profile` builds one table with its five models from {profile['rows']:,} rows, then from changes to 1 % "
+        "of them, then from nothing new, with one thread. Each cell has seconds, and in parentheses those in which "
+        "Spark ran jobs; the rest is planning, commits and the catalog. Parts below 2 % are left out. Commit "
+        f"{profile['commit']}, {_machine(profile)}.",
+        "",
+    ]
+    for target, title in TARGETS_OF_PROFILE.items():
+        steps = profile[target]
+        lines += [title, "", *table(("part", *steps), _parts(steps.values())), ""]
+    return lines
+
+
+def _parts(steps: Collection[list[dict[str, Any]]]) -> Iterator[tuple[str, ...]]:
+    """The parts that take at least 2 % of a step, and the sums."""
+    by_name = [{": ".join(filter(None, (part["node"], part["verb"]))): part for part in step} for step in steps]
+    sums = [sum(part["seconds"] for part in step) for step in steps]
+    for name in dict.fromkeys(name for parts in by_name for name in parts):
+        own = [parts.get(name, {"seconds": 0.0, "job_seconds": 0.0}) for parts in by_name]
+        if any(part["seconds"] >= whole / 50 for part, whole in zip(own, sums, strict=True)):
+            yield name, *(f"{number(part['seconds'])} ({number(part['job_seconds'])})" for part in own)
+    yield "whole build", *map(number, sums)
+
+
 def _guards(results: Results) -> list[str]:
     """What each guard costs; nothing if it was not measured."""
     costs = results.guard_costs()
@@ -158,7 +200,7 @@ def _guards(results: Results) -> list[str]:
         "`make guards` runs the query of a change log with all of its guards, without each of them, and the script's "
         "own, in turns in one warm process, and writes nothing. Processor time per event; medians of "
         f"{len(guards['queries'][ALL_GUARDS]['cpu_seconds'])} rounds over {guards['events']:,} events, commit "
-        f"{guards['commit']}, {guards['machine']}. The costs do not add up: Spark shares what several guards read.",
+        f"{guards['commit']}, {_machine(guards)}. The costs do not add up: Spark shares what several guards read.",
         "",
         *table(
             ("query", "microseconds per event", "saved"),

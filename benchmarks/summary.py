@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 FIRST_LOAD = "first load"
 BEFORE = "before"
-GUARDS = "guards"
+GUARDS, PROFILE = "guards", "profile"
 # The queries of `guards.py` that are beside those without one guard.
 ALL_GUARDS, SCRIPT = "all guards", "the script's from_json, without any guard"
 # From so many batches on a phase has a 95th percentile and a slope.
@@ -64,18 +64,20 @@ class Results:
         scenarios: by name, as `runner.run` writes them.
         before: figures of the commit that the targets start from.
         guards: what each guard costs, as `guards.main` writes it.
+        profile: where the seconds of a build go, as `profile.main` writes it.
     """
 
     scenarios: dict[str, Any]
     before: dict[str, Any]
     guards: dict[str, Any] = field(default_factory=dict)
+    profile: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path) -> Results:
         """The JSON files of a folder."""
         found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
-        before, guards = found.pop(BEFORE, {}), found.pop(GUARDS, {})
-        return cls(found, before, guards)
+        before, guards, profile = (found.pop(name, {}) for name in (BEFORE, GUARDS, PROFILE))
+        return cls(found, before, guards, profile)
 
     def case(self, scenario: str, format_name: str = "json") -> dict[str, Any]:
         """What was measured with one format; empty if nothing was."""
