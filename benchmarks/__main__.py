@@ -8,8 +8,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import report, runner, scenarios, systems
+from benchmarks import limits, report, runner, scenarios, systems
 from benchmarks.project import working_folder
+from benchmarks.summary import Results
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -39,6 +40,13 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     command.add_argument(
         "--directory", type=Path, metavar="DIR", help="where to work; the system's temporary directory"
     )
+    command = commands.add_parser(
+        "gate", help="run the scenario that has limits; fail where a ratio is above its limit"
+    )
+    command.set_defaults(command=_gate)
+    command.add_argument("--rounds", type=int, help="repetitions, in place of the scenario's")
+    command.add_argument("--limits", type=Path, default=limits.FILE, metavar="FILE", help="in place of limits.yml")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file too")
     command = commands.add_parser("report", help="write docs/performance.md and its plots from the JSON files")
     command.set_defaults(command=lambda options: report.write(options.results, plots=not options.no_plots))
     command.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="folder of the JSON files")
@@ -82,6 +90,24 @@ def _run(options: argparse.Namespace) -> int:
         ]
         status = status or int(bool(failed))
     return status
+
+
+def _gate(options: argparse.Namespace) -> int:
+    allowed = limits.read(options.limits)
+    name = allowed["scenario"]
+    scenario = scenarios.read()[name]
+    with working_folder("benchmarks") as folder:
+        *_, result = runner.run(replace(scenario, rounds=options.rounds or scenario.rounds), folder)
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    results = Results({name: result}, {})
+    found = limits.findings(results, allowed)
+    for limit in allowed["limits"]:
+        ratio = results.ratio(name, limits.OURS, limits.SCRIPT, limit["phase"], limit["figure"])
+        print(f"{limit['phase']}, {limit['figure']}: {report.ranged(ratio) or 'no ratio'}, at most {limit['at_most']}")
+    for message in found:
+        print(f"bench-smoke: {message}", file=sys.stderr)
+    return int(bool(found))
 
 
 def _reduced(scenario: scenarios.Scenario, options: argparse.Namespace) -> scenarios.Scenario:

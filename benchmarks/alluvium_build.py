@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.project import CHANGE_LOG, LISTING
-
 
 def build(project: Path, *arguments: str) -> dict[str, Any]:
     """Runs `dbt build`; the session runs already.
@@ -47,17 +45,3 @@ def invoke(project: Path, command: str, *arguments: str) -> Any:
     if not outcome.success:
         raise RuntimeError(f"dbt {command} failed: {outcome.exception or 'see above'}")
     return outcome.result
-
-
-def fill_ledger(spark: Any) -> int:
-    """Enters each listed file that the ledger lacks, as if the first batch had brought it; returns its row count."""
-    spark.sql(f"refresh table {LISTING}")
-    spark.sql(f"""
-        insert into silver.cdc_file_ledger
-        select
-            'silver.{CHANGE_LOG}', _metadata.file_path, _metadata.file_size, _metadata.file_modification_time,
-            1, 1, 0, 0, 1, current_timestamp()
-        from {LISTING}
-        where not exists (select 1 from silver.cdc_file_ledger as known where known.file_path = _metadata.file_path)
-    """)
-    return int(spark.table("silver.cdc_file_ledger").count())

@@ -573,13 +573,6 @@ def steps(stream: Stream) -> Iterator[tuple[str, Landed]]:
     yield "nothing new", Landed()
 
 
-def land_tiny(folder: Path, count: int) -> None:
-    """Adds `count` files of one line each, which nobody reads: they are only listed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in range(count):
-        (folder / f"{TOPIC}+9+{number:010d}.json").write_bytes(b'{"ts_ms":1714521600000}\n')
-
-
 def lsn_array(rows: int) -> array[int]:
     """LSN of each key in the first load, by key; 0 for key 0, which no row has."""
     half = rows // 2

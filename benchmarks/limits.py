@@ -1,4 +1,4 @@
-"""The gate of `make bench-smoke`: ratios within one run against the limits of `limits.yml`."""
+"""The gate of `make bench-smoke`: ratios of one run against the limits of `limits.yml`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 import yaml
 
+from benchmarks.summary import Results
+
 FILE = Path(__file__).with_name("limits.yml")
+OURS, SCRIPT = "alluvium", "merge_guarded"
 
 
 def read(file: Path = FILE) -> dict[str, Any]:
@@ -20,27 +23,32 @@ def read(file: Path = FILE) -> dict[str, Any]:
     return document
 
 
-def exceeded(report: dict[str, Any], limits: dict[str, Any]) -> list[str]:
-    """A message for each ratio that is above its limit.
+def findings(results: Results, allowed: dict[str, Any]) -> list[str]:
+    """A message for each system that has failed or is wrong, and for each ratio that is above its limit.
 
     Args:
-        report: of `benchmarks.smoke`.
-        limits: as `read` gives them.
+        results: of a run of the limits' scenario.
+        allowed: as `read` gives it.
 
     Raises:
-        ValueError: a limit is for a step that has not been run.
+        ValueError: a limit is for a phase that has not been run.
     """
-    steps = {step["step"]: step for step in report["steps"]}
-    found = []
-    for limit in limits["limits"]:
-        if unknown := {limit["step"], limit["against"]} - steps.keys():
-            raise ValueError(f"limits.yml: no step {', '.join(sorted(unknown))}; allowed: {', '.join(steps)}")
-        ours = steps[limit["step"]]["alluvium"][limit["figure"]]
-        script = steps[limit["against"]]["plain"][limit["figure"]]
-        if ours > limit["at_most"] * script:
-            of = "" if limit["against"] == limit["step"] else f" of {limit['against']}"
+    name = allowed["scenario"]
+    phases = results.phases(name)
+    found = [f"{system}: {message}" for _, system, message in results.failures(name)]
+    found += [
+        f"{phase}: {system}: {wrong:,} wrong rows"
+        for phase in phases
+        for system in (OURS, SCRIPT)
+        if (wrong := results.wrong(name, system, phase))
+    ]
+    for limit in allowed["limits"]:
+        if limit["phase"] not in phases:
+            raise ValueError(f"limits.yml: phase is {limit['phase']!r}; allowed: {', '.join(phases)}")
+        ratio = results.ratio(name, OURS, SCRIPT, limit["phase"], limit["figure"])
+        if ratio and ratio.median > limit["at_most"]:
             found.append(
-                f"{limit['step']}: {limit['figure']} {ours:.1f}, the script's{of} {script:.1f}: ratio "
-                f"{ours / script if script else float('inf'):.2f}, limit {limit['at_most']:.2f}"
+                f"{limit['phase']}: {limit['figure']} are {ratio.median:.2f} times those of the script, "
+                f"limit {limit['at_most']:.2f}"
             )
     return found

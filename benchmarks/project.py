@@ -20,7 +20,6 @@ SOURCE, ENTITY = "bench", "accounts"
 CHANGE_LOG = f"stg_{SOURCE}__{ENTITY}"
 STATE = f"slv_{SOURCE}__{ENTITY}_state"
 LIVING = f"slv_{SOURCE}__{ENTITY}"
-LISTING = f"bronze.{SOURCE}__{ENTITY}__files"
 
 
 @contextmanager

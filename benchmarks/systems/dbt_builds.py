@@ -67,10 +67,6 @@ class Alluvium(DbtSystem):
         arguments = json.dumps({"dry_run": False})
         alluvium_build.invoke(self.project, "run-operation", "compact_tables", "--args", arguments, *self.arguments)
 
-    def fill_ledger(self) -> int:
-        """See `alluvium_build.fill_ledger`."""
-        return alluvium_build.fill_ledger(self.session)
-
 
 class AlluviumOnHudi(Alluvium):
     """As `Alluvium`, its state a Hudi table (Merge on Read)."""

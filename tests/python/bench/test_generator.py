@@ -24,7 +24,6 @@ from benchmarks.generator import (
     Shape,
     Source,
     Stream,
-    land_tiny,
     steps,
 )
 
@@ -188,11 +187,6 @@ def test_steps_land_before_they_are_named(tmp_path: Path) -> None:
         ("nothing new", 0),
     ]
     assert found[0][2] < found[1][2] == found[2][2]
-
-
-def test_tiny_files(tmp_path: Path) -> None:
-    land_tiny(tmp_path / "partition=9", 3)
-    assert len(records(tmp_path)) == 3
 
 
 @pytest.mark.parametrize(
