@@ -135,7 +135,7 @@ def test_record_run_counts_once_and_writes_and_shows_that() -> None:
     assert log == [LOG.render(), "7", "4", "2", "1.5"]
 
 
-def test_record_run_counts_all_commits_and_rows_of_a_table_that_was_made_again() -> None:
+def test_record_run_counts_all_commits_of_a_table_that_was_made_again() -> None:
     made = {"version": 0, "operation": "CREATE TABLE AS SELECT", "operationMetrics": json.dumps({"numOutputRows": "2"})}
     renderer = run(**{"describe history": [MERGE | {"version": 1}, made]})
     state, _ = written(renderer)
