@@ -72,7 +72,7 @@ def text(results: Results) -> str:
         "Ratios are within one run: each round divides the seconds (or CPU seconds) of one system by those of the "
         "other. "
         'Figures are medians of the rounds, with the range in parentheses. "Before" is commit '
-        f"{results.before.get('commit', 'unknown')}.",
+        f"{results.before.get('commit', 'unknown')}. {results.before.get('note', '')}".rstrip(),
         "",
         *_targets(results),
         "",
