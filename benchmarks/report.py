@@ -172,8 +172,8 @@ def _profile(results: Results) -> list[str]:
         "",
     ]
     for target, title in TARGETS_OF_PROFILE.items():
-        steps = profile[target]
-        lines += [title, "", *table(("part", *steps), _parts(steps.values())), ""]
+        if steps := profile.get(target):
+            lines += [title, "", *table(("part", *steps), _parts(steps.values())), ""]
     return lines
 
 

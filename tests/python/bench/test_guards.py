@@ -59,3 +59,5 @@ def test_page_says_where_the_seconds_go() -> None:
     assert "| state: merge into | 89.0 (60.0) | 0.00 (0.00) |" in lines
     assert "| whole build | 100 | 9.00 |" in lines
     assert not any("set a" in line for line in lines)
+    one = report.text(Results({}, {}, profile=profile | {"thrift": None})).splitlines()
+    assert one.count("| part | first load | nothing new |") == 1

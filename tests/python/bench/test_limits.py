@@ -48,6 +48,16 @@ def test_a_ratio_above_its_limit_fails_and_says_which(
     )
 
 
+def test_a_limit_without_a_ratio_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = result(alluvium=[two(1, 5)], merge_guarded=[two(1, 0)])
+    assert gate(monkeypatch, tmp_path, measured, FIRST, SECOND) == 1
+    assert capsys.readouterr().err == (
+        "bench-smoke: 1 % scattered: cpu_seconds have no ratio: the script's are nought or missing\n"
+    )
+
+
 def test_wrong_rows_and_failures_fail(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
