@@ -62,9 +62,12 @@ class Statement(NamedTuple):
 
     @property
     def verb(self) -> str:
-        """Its first two words, of a setting its first word and what the setting's name begins with."""
-        words = re.sub(r"\s+", " ", self.sql).strip().lower().split(" ")
-        return f"set {words[1].split('.')[0]}" if words[0] == "set" and len(words) > 1 else " ".join(words[:2])
+        """Its first words: two, of a setting its name's first part, of what is replaced up to the kind of thing."""
+        words = re.sub(r"(--[^\n]*\n|\s)+", " ", self.sql).strip().lower().split(" ")
+        if words[0] == "set" and len(words) > 1:
+            return f"set {words[1].split('.')[0]}"
+        replaced = re.match("create or replace (temporary )?(table|view)", " ".join(words))
+        return replaced[0] if replaced else " ".join(words[:2])
 
 
 def statements(log: str) -> Iterator[Statement]:

@@ -23,6 +23,11 @@ show table extended in silver like '*'
 10:00:03.200001 [debug] [Thread-1 (]: On model.p.stg_shop__orders: Close
 10:00:03.200001 [debug] [Thread-2 (]: On model.p.slv_shop__orders_state: Describe extended silver.x
 10:00:03.300001 [debug] [Thread-2 (]: On model.p.slv_shop__orders_state: ROLLBACK
+10:00:03.400001 [debug] [Thread-2 (]: On model.p.slv_shop__orders_state: create or replace temporary view a as
+    -- All.
+    select 1
+10:00:03.500001 [debug] [Thread-2 (]: On model.p.slv_shop__orders_state: -- back compat for old kwarg name
+  \n    merge into silver.x as target
 10:00:04.000001 [debug] [Thread-1 (]: On test.p.unique_a: /* {"app": "dbt"} */
 select count(*) from a"""
 
@@ -34,12 +39,14 @@ def test_statements_of_a_log() -> None:
         ("hooks of the run", "set alluvium"): 1,
         ("change log", "select max(batch)"): 1,
         ("state", "describe extended"): 1,
+        ("state", "create or replace temporary view"): 1,
+        ("state", "merge into"): 1,
         ("test", "select count(*)"): 1,
     }
     lines = table([found, found + found], ["once", "twice"]).splitlines()
     assert lines[0].split() == ["once", "twice"]
     assert "change log                                                     1             2" in lines
-    assert lines[-1].split() == ["all", "5", "10"]
+    assert lines[-1].split() == ["all", "7", "14"]
 
 
 def test_seconds_of_a_step() -> None:
