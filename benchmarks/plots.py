@@ -112,7 +112,10 @@ def _plain_numbers(axis: Any) -> None:
     """A logarithmic axis in decimals, not in powers of ten."""
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
-    axis.set_minor_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    low, high = axis.get_view_interval()
+    # The labels in between stand one upon another on a long axis.
+    between = ticker.FuncFormatter(lambda value, _: f"{value:g}") if high < 500 * low else ticker.NullFormatter()
+    axis.set_minor_formatter(between)
 
 
 def main(arguments: list[str]) -> None:
