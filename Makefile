@@ -68,7 +68,7 @@ bench: $(BENCH_STAMP) ## `make bench BENCH_ARGS="run table_1m"`: scenarios of be
 	@$(BIN)/python -m benchmarks $(or $(BENCH_ARGS),list)
 
 performance: $(BENCH_STAMP) ## write docs/performance.md and its plots from benchmarks/results
-	@$(BIN)/python -m benchmarks report
+	@$(BIN)/python -m benchmarks report $(BENCH_ARGS)
 
 bench-entities: $(RUN_STAMP) ## 100 small tables on a server: the first build, and one with nothing new
 	@$(BIN)/python -m benchmarks.many_entities $(BENCH_ARGS)
@@ -77,13 +77,13 @@ guards: $(RUN_STAMP) ## what each guard of a change log costs, in processor time
 	@$(BIN)/python -m benchmarks.guards $(BENCH_ARGS)
 
 profile: $(RUN_STAMP) ## where the seconds of a build go: statements, Spark's jobs, planning; cold and on a server
-	@$(BIN)/python -m benchmarks.profile
+	@$(BIN)/python -m benchmarks.profile $(BENCH_ARGS)
 
 statements: $(RUN_STAMP) ## statements that a first, a small and an idle build send, by kind of model
-	@$(BIN)/python -m benchmarks.statements
+	@$(BIN)/python -m benchmarks.statements $(BENCH_ARGS)
 
 compare-targets: $(RUN_STAMP) ## the source systems on every target and in every format: the same rows, and the seconds
-	@$(BIN)/python -m benchmarks.targets
+	@$(BIN)/python -m benchmarks.targets $(BENCH_ARGS)
 
 transcript: $(RUN_STAMP) ## record docs/transcript.md anew
 	@$(BIN)/python scripts/transcript.py

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import limits, report, runner, scenarios, systems
+from benchmarks.generator import FORMATS
 from benchmarks.project import working_folder
 from benchmarks.summary import Results
 
@@ -22,6 +23,16 @@ def main(arguments: list[str] | None = None) -> int:
     return found
 
 
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+_count.__name__ = "number from 1"  # as argparse names it in its errors
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """The options; see ``--help``."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=(__doc__ or "").split(": ")[1])
@@ -32,21 +43,27 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     command.set_defaults(command=_run)
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="names from `list`")
     command.add_argument("--systems", nargs="+", choices=systems.NAMES, help="only these systems")
-    command.add_argument("--formats", nargs="+", help="only these formats")
-    command.add_argument("--rounds", type=int, help="repetitions, in place of the scenario's")
-    command.add_argument("--rows", type=int, help="keys of the first load, in place of the scenario's")
-    command.add_argument("--batches", type=int, help="most batches of a phase")
-    command.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="folder for the JSON files")
+    command.add_argument("--formats", nargs="+", choices=tuple(FORMATS), help="only these formats")
+    command.add_argument("--rounds", type=_count, help="repetitions, in place of the scenario's")
+    command.add_argument("--rows", type=_count, help="keys of the first load; needs --results")
+    command.add_argument("--batches", type=_count, help="maximum batches of a phase")
+    command.add_argument("--results", type=Path, metavar="DIR", help="for the JSON files; default: benchmarks/results")
     command.add_argument(
-        "--directory", type=Path, metavar="DIR", help="where to work; the system's temporary directory"
+        "--directory", type=Path, metavar="DIR", help="working directory; default: the system's temporary directory"
     )
     command = commands.add_parser(
         "gate", help="run the scenario that has limits; fail where a ratio is above its limit"
     )
     command.set_defaults(command=_gate)
-    command.add_argument("--rounds", type=int, help="repetitions, in place of the scenario's")
-    command.add_argument("--limits", type=Path, default=limits.FILE, metavar="FILE", help="in place of limits.yml")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file too")
+    command.add_argument("--rounds", type=_count, help="repetitions, in place of the scenario's")
+    command.add_argument(
+        "--limits",
+        type=Path,
+        default=limits.FILE,
+        metavar="FILE",
+        help="default: limits.yml",
+    )
+    command.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
     command = commands.add_parser("report", help="write docs/performance.md and its plots from the JSON files")
     command.set_defaults(command=lambda options: report.write(options.results, plots=not options.no_plots))
     command.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="folder of the JSON files")
@@ -73,14 +90,17 @@ def _run(options: argparse.Namespace) -> int:
     known = scenarios.read()
     if unknown := sorted(set(options.scenarios) - set(known)):
         raise SystemExit(f"benchmarks: unknown scenario {', '.join(unknown)}; allowed: {', '.join(known)}")
+    if options.rows and not options.results:
+        raise SystemExit("benchmarks: --rows needs --results: benchmarks/results has scenarios with all of their rows")
+    folder_of_results = options.results or RESULTS
     status = 0
     for name in options.scenarios:
         scenario = _reduced(known[name], options)
-        options.results.mkdir(parents=True, exist_ok=True)
+        folder_of_results.mkdir(parents=True, exist_ok=True)
         with working_folder("benchmarks", options.directory) as folder:
             for result in runner.run(scenario, folder):
                 text = json.dumps(result, indent=1) + "\n"
-                (options.results / f"{name}.json").write_text(text, encoding="utf-8")
+                (folder_of_results / f"{name}.json").write_text(text, encoding="utf-8")
         failed = [
             figures["failed"]
             for case in result["cases"]
@@ -93,6 +113,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _gate(options: argparse.Namespace) -> int:
+    if not options.limits.is_file():
+        raise SystemExit(f"benchmarks: there is no file {options.limits}")
     allowed = limits.read(options.limits)
     name = allowed["scenario"]
     scenario = scenarios.read()[name]

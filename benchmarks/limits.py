@@ -49,7 +49,7 @@ def findings(results: Results, allowed: dict[str, Any]) -> list[str]:
             raise ValueError(f"limits.yml: phase is {limit['phase']!r}; allowed: {', '.join(phases)}")
         ratio = results.ratio(name, OURS, SCRIPT, limit["phase"], limit["figure"])
         if ratio is None and not is_explained:
-            found.append(f"{limit['phase']}: {limit['figure']} have no ratio: the script's are nought or missing")
+            found.append(f"{limit['phase']}: {limit['figure']} have no ratio: the script's are zero or missing")
         elif ratio and ratio.median > limit["at_most"]:
             found.append(
                 f"{limit['phase']}: {limit['figure']} are {ratio.median:.2f} times those of the script, "

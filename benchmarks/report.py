@@ -24,6 +24,7 @@ from benchmarks.summary import (
     slope,
     spread,
 )
+from benchmarks.systems import WITHOUT_CURRENT_ROWS
 
 PAGE = REPOSITORY / "docs" / "performance.md"
 PLOTS = "performance"
@@ -46,7 +47,10 @@ def write(folder: Path, page: Path = PAGE, *, plots: bool = True) -> int:
     Raises:
         subprocess.CalledProcessError: the plots cannot be drawn.
     """
-    page.write_text(text(Results.read(folder)), encoding="utf-8")
+    results = Results.read(folder)
+    if not results.scenarios:
+        raise SystemExit(f"benchmarks: {folder} has no results: measure some with `run`, or give --results a folder")
+    page.write_text(text(results), encoding="utf-8")
     if plots:
         command = [str(BENCH_PYTHON), "-m", "benchmarks.plots", str(folder), str(page.parent / PLOTS)]
         subprocess.run(command, cwd=REPOSITORY, check=True)
@@ -72,7 +76,9 @@ def text(results: Results) -> str:
         "",
         "Ratios are within one run: each round divides the seconds (or CPU seconds) of one system by those of the "
         "other. "
-        'Figures are medians of the rounds, with the range in parentheses. "Before" is commit '
+        "A figure of several rounds is their median, with the range in parentheses. The script is `merge_guarded`: a "
+        "MERGE of the latest event of each key that skips older events. A + after a commit means that a file differed "
+        'from it. "Before" is commit '
         f"{results.before.get('commit', 'unknown')}. {results.before.get('note', '')}".rstrip(),
         "",
         *_targets(results),
@@ -87,7 +93,8 @@ def text(results: Results) -> str:
         "",
         "## Scenarios",
         "",
-        "A system whose table differs from the oracle after a batch has its number of wrong rows instead of a time. "
+        "If a system's table differs from the expected rows after a batch, the number of wrong rows stands in place of "
+        "its time. "
         "Seconds are those of the median batch. Events per second count from the start of the batch to a committed, "
         "readable row. Compaction is included in the seconds of the batch that triggers it.",
     ]
@@ -168,7 +175,7 @@ def _why(results: Results) -> list[str]:
         "## Why the script is faster",
         "",
         f"- **Per event**: a change log takes {number(costs[ALL_GUARDS])} microseconds of processor time to decode "
-        f"one, the script {number(costs[SCRIPT])}. The difference is the guards, and each of them keeps a promise. "
+        f"one, the script {number(costs[SCRIPT])}. Most of the difference is the guards, and each keeps a promise. "
         "Then Alluvium writes each event to the change log and reads it again for the state. The script writes current "
         "rows only.",
         "- **Per batch**: a build lists files, checks ledgers and tables, and writes a log, a state and two ledgers, "
@@ -189,8 +196,8 @@ def _profile(results: Results) -> list[str]:
         "## Where the seconds go",
         "",
         f"`make profile` builds one table with its five models from {profile['rows']:,} rows, then from changes to 1 % "
-        "of them, then from nothing new, with one thread. Each cell has seconds, and in parentheses those in which "
-        "Spark ran jobs; the rest is planning, commits and the catalog. Parts below 2 % are left out. Commit "
+        "of them, then from nothing new, with one thread. Each cell has seconds, and in parentheses the seconds of "
+        "Spark's jobs; the rest is planning, commits and the catalog. Parts below 2 % are left out. Commit "
         f"{profile['commit']}, {_machine(profile)}.",
         "",
     ]
@@ -221,13 +228,18 @@ def _guards(results: Results) -> list[str]:
         "## What each guard costs",
         "",
         "`make guards` runs the query of a change log with all of its guards, without each of them, and the script's "
-        "own, in turns in one warm process, and writes nothing. Processor time per event; medians of "
+        "own. It alternates them in one warm process and writes no table. Processor time per event; medians of "
         f"{len(guards['queries'][ALL_GUARDS]['cpu_seconds'])} rounds over {guards['events']:,} events, commit "
         f"{guards['commit']}, {_machine(guards)}. The costs do not add up: Spark shares what several guards read.",
         "",
         *table(
-            ("query", "microseconds per event", "saved"),
-            ((name, number(cost), number(saved) if saved else "") for name, cost, saved in costs),
+            ("query", "microseconds per event", "cost of the guard"),
+            (
+                (name if name in (ALL_GUARDS, SCRIPT) else f"without {name}", number(cost), number(saved))
+                if name != ALL_GUARDS
+                else (name, number(cost), "")
+                for name, cost, saved in costs
+            ),
         ),
         "",
     ]
@@ -242,15 +254,20 @@ def _losing(results: Results) -> list[str]:
                 if lost:
                     found.append((lost[0], (f"`{name}`", case["format"], phase, lost[1], number(lost[0]))))
     if not found:
-        return ["None." if results.scenarios else "Nothing is measured."]
+        return ["None." if results.scenarios else "No results."]
     rows = [row for _, row in sorted(found, key=lambda one: -one[0])]
-    head = ("scenario", "format", "phase", "fastest right system", "Alluvium's seconds divided by its seconds")
-    return ["Where another system with the right rows is faster:", "", *table(head, rows)]
+    head = ("scenario", "format", "phase", "fastest right system", "Alluvium is slower by the factor")
+    return [
+        "Where another system with the right rows is faster. A script that finds no new file ends after a "
+        "millisecond, which is no factor to compare with; `decode` makes no current rows.",
+        "",
+        *table(head, rows),
+    ]
 
 
 def _lost(results: Results, name: str, phase: str, format_name: str, systems: list[str]) -> tuple[float, str] | None:
     seconds = {}
-    for system in systems:
+    for system in set(systems) - WITHOUT_CURRENT_ROWS:
         found = spread(results.typical(name, system, phase, "seconds", format_name))
         if found and not results.wrong(name, system, phase, format_name) and found.median > 0.01:
             seconds[system] = found.median

@@ -61,6 +61,7 @@ class SystemRun:
         self._process.send("start")
         if not self._is_warm:
             self._is_warm = True
+            print(f"  {self.name} warms up on another table: some minutes", flush=True)
             self._process.send("prepare", entity=WARM_UP)
             for _ in range(1 + WARM_UP_BATCHES):
                 self._warm_up.land()

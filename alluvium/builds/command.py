@@ -33,7 +33,7 @@ def options_of_build(arguments: Sequence[str]) -> dict[str, Any]:
         return cli.commands["build"].make_context("dbt build", list(arguments)).params
     except click.UsageError as error:
         raise AlluviumError(
-            f"{error.format_message()} The options after -- are those of `dbt build`: see `dbt build --help`."
+            f"{error.format_message()} Options after -- are those of `dbt build`: see `dbt build --help`."
         ) from error
     except click.exceptions.Exit as end:
         raise SystemExit(end.exit_code) from end

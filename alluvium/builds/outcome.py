@@ -108,13 +108,13 @@ def status_line(
     }
     said = ", ".join(f"{count} {name}" for name, count in figures.items() if count or name != "skipped")
     if outcome.warnings:
-        said += f", {counted(outcome.warnings, 'warning')}"
+        said += f", {counted(outcome.warnings, 'warning')} in logs/dbt.log"
     parts = [f"{f'failed: {outcome.error}' if outcome.error else said}, {seconds:.1f} s"]
     if failed_in_a_row:
         parts.append(f"failed builds in a row: {failed_in_a_row}")
     if pause is not None:
-        parts.append(f"next at {now + timedelta(seconds=pause):%H:%M:%S}")
-    return f"{now:%Y-%m-%d %H:%M:%S}  build {number}: {'; '.join(parts)}"
+        parts.append(f"next at {now + timedelta(seconds=pause):%H:%M:%S} UTC" if pause else "next now")
+    return f"{now:%Y-%m-%d %H:%M:%S} UTC  build {number}: {'; '.join(parts)}"
 
 
 def as_json(

@@ -201,8 +201,8 @@ def claim(url: str) -> None:
     except OSError:
         own.close()
         raise AlluviumError(
-            f"Another process uses {directory}: wait until it has ended (a Thrift server with alluvium serve stop), "
-            "or set ALLUVIUM_HOME to another directory for this run."
+            f"Another process uses {directory}: wait until it has ended (stop `alluvium run` with Ctrl-C, a Thrift "
+            "server with `alluvium serve stop`), or set ALLUVIUM_HOME to another directory for this run."
         ) from None
     _claimed[database[2]] = own
 

@@ -233,10 +233,18 @@
 {% endmacro %}
 
 
+{#
+    Decoded by decimal_text, if need be. Spark (3.5.7) calls no Python function in a lambda: not in a set or an array.
+#}
+{% macro _is_decimal_text(column, feed) %}
+    {{ return(column.data_type == "string" and "ecimal" in (alluvium._semantic_type(column, feed) or "")) }}
+{% endmacro %}
+
+
 {% macro _sent_text(column, feed, text) %}
     {%- if column.data_type.startswith("decimal") -%}
         {{ return(alluvium._number_text(column, feed, text)) }}
-    {%- elif column.data_type == "string" and "ecimal" in (alluvium._semantic_type(column, feed) or "") -%}
+    {%- elif alluvium._is_decimal_text(column, feed) -%}
         {%- if feed.decimal_format == "numeric" -%}
             {% do alluvium._require_no_json_numbers(column, feed) %}
         {%- endif -%}

@@ -43,6 +43,7 @@ if(
         ], sort_keys=true) -%}
         {%- do by_kind.setdefault(kind, []).append(column)
             if "default" not in column.cdc and "struct" not in column.data_type | lower
+            and not alluvium._is_decimal_text(column, feed)
             and column.name not in feed.key + (feed.sequence_by or []) -%}
     {%- endfor -%}
     {%- set sets, members = [], {} -%}

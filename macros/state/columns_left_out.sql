@@ -22,10 +22,11 @@
 
 {# To the model, the columns that the events to apply have left out; to its merge, those of all events. #}
 {% macro _note_columns_left_out(feed, left_out) %}
-    {%- do feed.update({"filled_columns": fromjson(left_out)}) -%}
+    {#- As they are declared, however the events lie in batches: a row says them in this order. -#}
+    {%- set columns = alluvium._columns_of_unavailable_values(feed) -%}
+    {%- do feed.update({"filled_columns": columns | select("in", fromjson(left_out)) | list}) -%}
     {%- set noted = alluvium._known_columns_left_out(feed) + feed.filled_columns -%}
-    {%- do alluvium._remember("columns_left_out", this, noted | unique | list)
-        if alluvium._columns_of_unavailable_values(feed) -%}
+    {%- do alluvium._remember("columns_left_out", this, columns | select("in", noted) | list) if columns -%}
 {% endmacro %}
 
 

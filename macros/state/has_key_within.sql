@@ -1,10 +1,11 @@
 {#
     The keys of the events to apply as a range of numbers: Delta skips the files of a table that hold none of them,
-    which are most of them where the newest rows change.
+    which are most of them where the newest rows change. A row whose key is NULL lies in no range.
 #}
 {% macro _has_number_as_key(feed) %}
     {{ return(
         feed.key | length > 0
+        and not alluvium._column_of(feed, feed.key[0]).cdc.nullable
         and alluvium._base_type(alluvium._column_of(feed, feed.key[0]).data_type)
         in ["tinyint", "smallint", "int", "bigint"]
     ) }}
@@ -29,14 +30,12 @@
 
 
 {#
-    The condition of a merge. A row whose key is NULL is in no range; where keys are contested, the merge brings rows of
-    other keys, too (_changes_with_past in this folder).
+    The condition of a merge. Where keys are contested, it brings rows of other keys than those of its events, too
+    (_changes_with_past in this folder).
 #}
 {% macro _is_merged_on(feed) %}
     {%- set key_range = alluvium._remembered("key_range", this) -%}
-    {%- set is_exact =
-        key_range and not alluvium._column_of(feed, feed.key[0]).cdc.nullable
-        and not alluvium._has_reused_keys(feed) -%}
+    {%- set is_exact = key_range and not alluvium._has_reused_keys(feed) -%}
     {%- set conditions = [
         alluvium._same_key(feed, "target", "source"),
         alluvium._has_key_within(feed, key_range, "target.") if is_exact else "",

@@ -54,7 +54,7 @@ def test_a_limit_without_a_ratio_fails(
     measured = result(alluvium=[two(1, 5)], merge_guarded=[two(1, 0)])
     assert gate(monkeypatch, tmp_path, measured, FIRST, SECOND) == 1
     assert capsys.readouterr().err == (
-        "bench-smoke: 1 % scattered: cpu_seconds have no ratio: the script's are nought or missing\n"
+        "bench-smoke: 1 % scattered: cpu_seconds have no ratio: the script's are zero or missing\n"
     )
 
 

@@ -17,21 +17,21 @@ SOME = Outcome(True, changed=("a", "b"), unchanged=("c",))
 
 def test_line() -> None:
     assert status_line(12, SOME, 0, 1.24, 296.9, NOW) == (
-        "2026-11-30 07:00:03  build 12: 2 changed, 1 unchanged, 0 failed, 1.2 s; next at 07:04:59"
+        "2026-11-30 07:00:03 UTC  build 12: 2 changed, 1 unchanged, 0 failed, 1.2 s; next at 07:04:59 UTC"
     )
 
 
 def test_line_of_a_failed_build() -> None:
     outcome = Outcome(False, failed=("a",), skipped=("b", "c"), warnings=1)
     assert status_line(3, outcome, 2, 1, 0, NOW) == (
-        "2026-11-30 07:00:03  build 3: 0 changed, 0 unchanged, 1 failed, 2 skipped, 1 warning, 1.0 s; "
-        "failed builds in a row: 2; next at 07:00:03"
+        "2026-11-30 07:00:03 UTC  build 3: 0 changed, 0 unchanged, 1 failed, 2 skipped, 1 warning in logs/dbt.log, "
+        "1.0 s; failed builds in a row: 2; next now"
     )
 
 
 def test_line_of_a_build_that_came_to_no_model() -> None:
     assert status_line(1, Outcome(False, error="Compilation Error in x"), 1, 1, None, NOW) == (
-        "2026-11-30 07:00:03  build 1: failed: Compilation Error in x, 1.0 s; failed builds in a row: 1"
+        "2026-11-30 07:00:03 UTC  build 1: failed: Compilation Error in x, 1.0 s; failed builds in a row: 1"
     )
 
 

@@ -13,7 +13,7 @@ COLUMNS = {"order_number": "int", "item_id": "int"}
 SEEN: dict[str, str] = {}
 
 
-def order(op: str, lsn: int, number: int, item: int, **more: Any) -> dict[str, Any]:
+def order(op: str, lsn: int, number: int | None, item: int, **more: Any) -> dict[str, Any]:
     return postgresql(op, lsn, {"order_number": number, "item_id": item}, **more)
 
 
@@ -76,6 +76,27 @@ FEEDS = [
         slow=True,
     ),
     Feed("key_of_its_own", COLUMNS, [SNAPSHOT, RIGHT, *LATE], key=["item_id"], models=("log", "state"), slow=True),
+    # NULL lies in no range of keys.
+    Feed(
+        "key_with_null",
+        {"order_number": ("int", {"nullable": True}), "item_id": "int"},
+        [
+            {
+                "t+0+0.json": lines(
+                    *(order("r", 100, None, item, snapshot="true") for item in (1, 2, 3)),
+                    order("r", 100, 5, 5, snapshot="last"),
+                )
+            },
+            {
+                "t+0+4.json": lines(
+                    order("u", 200, None, 1), order("c", 210, None, 2), order("c", 220, None, 3), order("u", 230, 5, 5)
+                )
+            },
+        ],
+        key=["order_number", "item_id"],
+        models=("log", "state"),
+        slow=True,
+    ),
     Feed(
         "key_that_fails",
         COLUMNS,
@@ -98,6 +119,11 @@ def test_events_that_contradict_the_key_are_counted_until_the_next_merge(project
     assert "t+0+0.json line 1." in said.replace("%2B", "+")
     assert "creates of a key that has a row, and updates and deletes of keys that neither" in said
     assert found(project, "key_of_others") == {"key_conflicts": "0", "key_conflict": ""}
+
+
+@pytest.mark.slow
+def test_creates_of_keys_with_null_are_counted_and_updates_are_not(project: Project) -> None:
+    assert found(project, "key_with_null")["key_conflicts"] == "2"
 
 
 @pytest.mark.slow

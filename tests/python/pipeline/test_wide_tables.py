@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COPIES = 20
 PLACEHOLDER = "__debezium_unavailable_value"
-DEBEZIUM = "io.debezium.time."
+DEBEZIUM, DEBEZIUM_DATA = "io.debezium.time.", "io.debezium.data."
 # Type, semantic type, and values: those that fit, then those that do not, are not there, or are ambiguous.
 KINDS: dict[str, tuple[str, str | None, list[Any]]] = {
     "number": ("bigint", None, [7, 2**63 - 1, "x", 2**63, None]),
@@ -33,6 +33,11 @@ KINDS: dict[str, tuple[str, str | None, list[Any]]] = {
         "org.apache.kafka.connect.data.Decimal:2",
         [unscaled(150), unscaled(-99999), "1.5", unscaled(10**7), None],
     ),
+    "digits": (
+        "string",
+        DEBEZIUM_DATA + "VariableScaleDecimal",
+        [{"scale": 2, "value": unscaled(256)}, {"scale": 0, "value": unscaled(-(10**39))}, "1.5", PLACEHOLDER, None],
+    ),
     "day": ("date", None, [19844, -1, "x", -3_000_000, None]),
     "moment": ("timestamp_ntz", None, [1710055800000001, 0, "x", 1710055800001, None]),
     "instant": (
@@ -42,7 +47,7 @@ KINDS: dict[str, tuple[str, str | None, list[Any]]] = {
     ),
     "numbers": ("array<int>", None, [[1, None], [], [1, "x"], "x", None]),
 }
-FAST = ("number", "text", "price", "moment")
+FAST = ("number", "text", "price", "moment", "digits")
 
 
 def columns(kinds: Collection[str], copies: int) -> list[dict[str, Any]]:

@@ -393,8 +393,10 @@ def test_merge_reads_the_range_of_the_keys_that_change(changes: dict[str, Any], 
     renderer = level("6", "4")
     renderer.run_state[f"key_range of {STATE}"] = {"lowest_key": 0, "highest_key": 9}
     key = column("id", changes.get("type", "int"), **({"nullable": True} if "nullable" in changes else {}))
-    condition = renderer.render("_is_merged_on", feed(columns=[key, column("note")]))
-    assert condition.endswith(" and target.`id` between 0 and 9") == is_ranged
+    keyed = feed(columns=[key, column("note")])
+    assert renderer.render("_is_merged_on", keyed).endswith(" and target.`id` between 0 and 9") == is_ranged
+    assert bool(renderer.render("_has_key_within", keyed, {"lowest_key": 0, "highest_key": 9})) == is_ranged
+    assert (renderer.render("_key_as_number", keyed) == "`id`") == is_ranged
 
 
 @pytest.mark.parametrize(
