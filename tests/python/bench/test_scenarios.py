@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from benchmarks import measure, runner, scenarios, systems
-from benchmarks.__main__ import _reduced, parse
+from benchmarks.__main__ import _reduced, main, parse
 from benchmarks.generator import FORMATS
 from benchmarks.process import Cost, SystemFailedError, SystemProcess
 
@@ -55,6 +55,25 @@ def test_options_of_the_command_reduce_a_scenario() -> None:
     small = _reduced(ALL["table_5m"], parse(arguments))
     assert (small.shape.rows, small.rounds, small.systems) == (1000, 2, ("merge",))
     assert [(phase.batches, phase.shape.rows) for phase in small.phases] == [(1, 1000)] * len(small.phases)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("run smoke --rows 9", "--rows needs --results"),
+        ("run smoke --rounds 0", "argument --rounds: invalid number from 1 value: '0'"),
+        ("run smoke --formats xml", "argument --formats: invalid choice: 'xml'"),
+        ("gate --limits nothing.yml", "there is no file nothing.yml"),
+        ("report --results nothing", "nothing has no results"),
+    ],
+)
+def test_wrong_options_are_refused_at_once(
+    arguments: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "run", None)
+    with pytest.raises(SystemExit) as refused:
+        main(arguments.split())
+    assert message in f"{refused.value} {capsys.readouterr().err}"
 
 
 def test_peak_and_processor_time_are_of_the_whole_tree() -> None:
