@@ -233,14 +233,6 @@
 {% endmacro %}
 
 
-{#
-    Decoded by decimal_text, if need be. Spark (3.5.7) calls no Python function in a lambda: not in a set or an array.
-#}
-{% macro _is_decimal_text(column, feed) %}
-    {{ return(column.data_type == "string" and "ecimal" in (alluvium._semantic_type(column, feed) or "")) }}
-{% endmacro %}
-
-
 {% macro _sent_text(column, feed, text) %}
     {%- if column.data_type.startswith("decimal") -%}
         {{ return(alluvium._number_text(column, feed, text)) }}

@@ -40,6 +40,14 @@
 
 
 {#
+    Decoded by decimal_text, if need be. Spark (3.5.7) calls no Python function in a lambda: not in a set or an array.
+#}
+{% macro _is_decimal_text(column, feed) %}
+    {{ return(column.data_type == "string" and "ecimal" in (alluvium._semantic_type(column, feed) or "")) }}
+{% endmacro %}
+
+
+{#
     A decimal as plain text without an exponent, of any precision: for a string column that keeps more digits than
     DECIMAL(38). decimal_text is this project's function (spark_udfs). NULL, so a misfit, where nothing says the scale
     of a Connect Decimal.
