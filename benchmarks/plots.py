@@ -110,12 +110,12 @@ def _lines(axes: plt.Axes, plot: Plot) -> None:
 
 def _plain_numbers(axis: Any) -> None:
     """A logarithmic axis in decimals, not in powers of ten."""
-    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    plain = ticker.FuncFormatter(lambda value, _: f"{value:g}")
+    axis.set_major_formatter(plain)
     axis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
     low, high = axis.get_view_interval()
     # The labels in between stand one upon another on a long axis.
-    between = ticker.FuncFormatter(lambda value, _: f"{value:g}") if high < 500 * low else ticker.NullFormatter()
-    axis.set_minor_formatter(between)
+    axis.set_minor_formatter(plain if high < 500 * low else ticker.NullFormatter())
 
 
 def main(arguments: list[str]) -> None:

@@ -235,9 +235,11 @@ def _guards(results: Results) -> list[str]:
         *table(
             ("query", "microseconds per event", "cost of the guard"),
             (
-                (name if name in (ALL_GUARDS, SCRIPT) else f"without {name}", number(cost), number(saved))
-                if name != ALL_GUARDS
-                else (name, number(cost), "")
+                (
+                    name if name in (ALL_GUARDS, SCRIPT) else f"without {name}",
+                    number(cost),
+                    "" if name == ALL_GUARDS else number(saved),
+                )
                 for name, cost, saved in costs
             ),
         ),
@@ -267,7 +269,9 @@ def _losing(results: Results) -> list[str]:
 
 def _lost(results: Results, name: str, phase: str, format_name: str, systems: list[str]) -> tuple[float, str] | None:
     seconds = {}
-    for system in set(systems) - WITHOUT_CURRENT_ROWS:
+    for system in systems:
+        if system in WITHOUT_CURRENT_ROWS:
+            continue
         found = spread(results.typical(name, system, phase, "seconds", format_name))
         if found and not results.wrong(name, system, phase, format_name) and found.median > 0.01:
             seconds[system] = found.median

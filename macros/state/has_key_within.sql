@@ -3,11 +3,13 @@
     which are most of them where the newest rows change. A row whose key is NULL lies in no range.
 #}
 {% macro _has_number_as_key(feed) %}
+    {%- if not feed.key -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set column = alluvium._column_of(feed, feed.key[0]) -%}
     {{ return(
-        feed.key | length > 0
-        and not alluvium._column_of(feed, feed.key[0]).cdc.nullable
-        and alluvium._base_type(alluvium._column_of(feed, feed.key[0]).data_type)
-        in ["tinyint", "smallint", "int", "bigint"]
+        not column.cdc.nullable
+        and alluvium._base_type(column.data_type) in ["tinyint", "smallint", "int", "bigint"]
     ) }}
 {% endmacro %}
 
